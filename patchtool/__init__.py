@@ -1,0 +1,3 @@
+"""Keep a fork of a fast-moving Python upstream alive, with proof."""
+
+__version__ = "0.1.0"

@@ -1,0 +1,1 @@
+"""All input and output: processes, git, files, upstreams."""

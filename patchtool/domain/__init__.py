@@ -1,0 +1,1 @@
+"""What the tool talks about: frozen values and ports, standard library only."""

@@ -1,0 +1,136 @@
+"""What a patch says of itself (``patch.toml``), and what a judgement of it on one tree came to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from patchtool.domain.state import Proof, State
+
+
+@dataclass(frozen=True)
+class PatchInfo:
+    """A patch's metadata, in DEP-3's words where it has one.
+
+    Args:
+        name: Its folder's name.
+        title: One line, the commit's subject.
+        reason: Why the fork needs it, for the commit's body.
+        author: ``Name <address>``.
+        targets: Paths in the git layout that its rules may edit.
+        origin: Where the change comes from, a URL.
+        applied_upstream: The upstream change that made it needless, a URL, or empty.
+        requires: Names of patches that must be applied or landed first.
+        since: The oldest release that has its targets, without ``v``, or empty for all.
+        last_update: ISO date.
+        digest: SHA-256 of the patch's own files, hex; the cache's and the trailer's key.
+        codemod: Path of its ``codemod.py``.
+    """
+
+    name: str
+    title: str
+    reason: str
+    author: str
+    targets: tuple[str, ...]
+    origin: str = ""
+    applied_upstream: str = ""
+    requires: tuple[str, ...] = ()
+    since: str = ""
+    last_update: str = ""
+    digest: str = ""
+    codemod: str = ""
+
+
+@dataclass(frozen=True)
+class Goal:
+    """One thing that must be true of the code, and whether it was and is.
+
+    Args:
+        name: What must be there, in the patch author's words.
+        held_before: On the tree as it came.
+        held_after: On the tree as rendered.
+        evidence: Where it was seen, ``path:line``, or why not.
+    """
+
+    name: str
+    held_before: bool
+    held_after: bool
+    evidence: str = ""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """Code that resembles a site that was not found.
+
+    Args:
+        path: File in the git layout.
+        line: One-based.
+        symbol: Qualified name of the scope it stands in.
+        similarity: 0 to 1.
+        code: Its first line.
+        rule: Which rule missed its site.
+    """
+
+    path: str
+    line: int
+    symbol: str
+    similarity: float
+    code: str
+    rule: str = ""
+
+
+@dataclass(frozen=True)
+class Site:
+    """Where a rule matched: file, line, scope."""
+
+    path: str
+    line: int
+    symbol: str
+    rule: str = ""
+
+
+@dataclass(frozen=True)
+class Change:
+    """One file before and after a patch.
+
+    Args:
+        path: In the git layout.
+        before: Blob id of the content the patch met.
+        after: Blob id of the content it left.
+    """
+
+    path: str
+    before: str
+    after: str
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What one patch came to on one tree; a value, never an exception.
+
+    Args:
+        state: The named state.
+        reason: A short code such as ``anchor-missing``, or None when there is nothing to explain.
+        detail: One sentence for a person.
+        goals: Every goal with its evidence.
+        sites: Where the rules matched.
+        candidates: Nearest code where a rule missed.
+        changes: Files that differ, by blob id.
+        contents: The new bytes of those files, by path.
+        notes: What could not be checked, and other facts worth a line.
+    """
+
+    state: State
+    reason: str | None = None
+    detail: str = ""
+    goals: tuple[Goal, ...] = ()
+    sites: tuple[Site, ...] = ()
+    candidates: tuple[Candidate, ...] = ()
+    changes: tuple[Change, ...] = ()
+    contents: dict[str, bytes] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    proof: Proof = Proof.NONE
+
+    def as_state(self, state: State, reason: str, detail: str) -> Judgement:
+        """The same findings under another state, with nothing to write unless the state changes the tree."""
+        kept = self if state.changes_tree else replace(self, changes=(), contents={})
+        return replace(kept, state=state, reason=reason, detail=detail)

@@ -1,0 +1,45 @@
+"""``patches/series``: which patches, in which order; quilt's grammar with ``#`` comments."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from patchtool.domain.errors import InputError
+
+_NAME = re.compile(r"[a-z][a-z0-9_]*")
+
+
+@dataclass(frozen=True)
+class SeriesEntry:
+    """One line of the series: a patch's name and where it stands."""
+
+    name: str
+    line: int
+
+
+def parse_series(text: str, where: str) -> tuple[SeriesEntry, ...]:
+    """Read the order of the patches.
+
+    Args:
+        text: The whole file.
+        where: Its name, for messages.
+
+    Raises:
+        InputError: A name is malformed or listed twice.
+    """
+    entries: list[SeriesEntry] = []
+    for number, raw in enumerate(text.splitlines(), start=1):
+        line = re.sub(r"(^|\s)#.*$", "", raw).strip()
+        if not line:
+            continue
+        if not _NAME.fullmatch(line):
+            raise InputError(
+                f"{where}:{number}: {line!r} is not a patch name",
+                hint="a patch's name is its folder's: lower-case letters, digits and underscores",
+            )
+        for entry in entries:
+            if entry.name == line:
+                raise InputError(f"{where}:{number}: {line!r} is listed twice, first on line {entry.line}")
+        entries.append(SeriesEntry(line, number))
+    return tuple(entries)
