@@ -17,6 +17,7 @@ class PatchInfo:
         reason: Why the fork needs it, for the commit's body.
         author: ``Name <address>``.
         targets: Paths in the git layout that its rules may edit.
+        reads: Further paths that its rules look at; with the targets they are its footprint.
         origin: Where the change comes from, a URL.
         applied_upstream: The upstream change that made it needless, a URL, or empty.
         requires: Names of patches that must be applied or landed first.
@@ -31,6 +32,7 @@ class PatchInfo:
     reason: str
     author: str
     targets: tuple[str, ...]
+    reads: tuple[str, ...] = ()
     origin: str = ""
     applied_upstream: str = ""
     requires: tuple[str, ...] = ()
@@ -38,6 +40,11 @@ class PatchInfo:
     last_update: str = ""
     digest: str = ""
     codemod: str = ""
+
+    @property
+    def footprint(self) -> tuple[str, ...]:
+        """Every path that a judgement of the patch depends on."""
+        return (*self.targets, *self.reads)
 
 
 @dataclass(frozen=True)
@@ -117,6 +124,7 @@ class Judgement:
         changes: Files that differ, by blob id.
         contents: The new bytes of those files, by path.
         notes: What could not be checked, and other facts worth a line.
+        trace: The traceback of a codemod that raised.
     """
 
     state: State
@@ -128,6 +136,7 @@ class Judgement:
     changes: tuple[Change, ...] = ()
     contents: dict[str, bytes] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    trace: str = ""
     proof: Proof = Proof.NONE
 
     def as_state(self, state: State, reason: str, detail: str) -> Judgement:
