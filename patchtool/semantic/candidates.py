@@ -61,22 +61,16 @@ def nearest_symbols(rule: Rule, source: Source) -> list[Candidate]:
     known = symbols(source.tree)
     owner, _, name = rule.scope.rpartition(".")
     exact = [
-        (symbol, node)
-        for symbol, node in known
-        if name and symbol.rpartition(".")[2] == name and symbol != rule.scope
+        (symbol, node) for symbol, node in known if name and symbol.rpartition(".")[2] == name and symbol != rule.scope
     ]
     close = set(get_close_matches(rule.scope, [symbol for symbol, _ in known], n=MOST, cutoff=0.6))
-    close |= (
-        set(get_close_matches(owner, [symbol for symbol, _ in known], n=1, cutoff=0.6)) if owner else set()
-    )
+    close |= set(get_close_matches(owner, [symbol for symbol, _ in known], n=1, cutoff=0.6)) if owner else set()
     chosen = exact + [(s, n) for s, n in known if s in close and (s, n) not in exact]
     found = []
     for symbol, node in chosen[: 2 * MOST]:
         ratio = SequenceMatcher(None, rule.scope, symbol, autojunk=False).ratio()
         line = source.text.splitlines()[node.lineno - 1].strip() if hasattr(node, "lineno") else ""
-        found.append(
-            Candidate(source.path, getattr(node, "lineno", 1), symbol, round(ratio, 2), line, rule.name)
-        )
+        found.append(Candidate(source.path, getattr(node, "lineno", 1), symbol, round(ratio, 2), line, rule.name))
     return sorted(found, key=lambda c: (-c.similarity, c.line))[:MOST]
 
 

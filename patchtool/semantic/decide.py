@@ -62,9 +62,7 @@ def _together(verdicts: Sequence[RuleVerdict]) -> Decision:
             return Decision(
                 State.AMBIGUOUS, "landed-and-site", f"all goals are there, and a site still is (line {line})"
             )
-        blocked = next(
-            (v.problem for v in verdicts if v.problem and v.problem.reason == "base-unknown"), None
-        )
+        blocked = next((v.problem for v in verdicts if v.problem and v.problem.reason == "base-unknown"), None)
         if blocked:
             return Decision(State.CONFLICT, blocked.reason, blocked.detail)
         return Decision(State.LANDED)
@@ -75,9 +73,7 @@ def _together(verdicts: Sequence[RuleVerdict]) -> Decision:
     held = [name for _, name, f in goals if f.held is Held.YES]
     if held:
         missing = [name for _, name, f in goals if f.held is Held.NO]
-        return Decision(
-            State.CONFLICT, "half-landed", f"there: {'; '.join(held)}. Missing: {'; '.join(missing)}"
-        )
+        return Decision(State.CONFLICT, "half-landed", f"there: {'; '.join(held)}. Missing: {'; '.join(missing)}")
     return _untouched(verdicts, objection)
 
 

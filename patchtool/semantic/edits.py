@@ -95,8 +95,7 @@ class MethodEdit:
         return [
             Hit(block, index, index + 1, statement, env)
             for index, statement in enumerate(body)
-            if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef))
-            and statement.name == self.behind
+            if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)) and statement.name == self.behind
         ]
 
     def splice(self, place: Place, hit: Hit) -> Splice | str:  # noqa: ARG002 -- the same shape as Edit

@@ -120,9 +120,7 @@ class Goal:
 
     def search(self, place: Place, env: Bindings) -> Finding:
         """Look for the goal in a scope."""
-        hits = constrained(
-            place, [h for p in self.patterns for h in place.find(template(p), env)], self.where
-        )
+        hits = constrained(place, [h for p in self.patterns for h in place.find(template(p), env)], self.where)
         if not hits:
             return Finding(Held.NO, why="not there")
         if len(hits) != self.times:
@@ -190,9 +188,7 @@ class Method:
         if len(found) == 1 and len(bindings) == 1:
             return Finding(Held.YES, found[0][0].lineno, env=found[0][1])
         if len(bindings) > 1:
-            return Finding(
-                Held.WRONG, bindings[0].lineno, f"{sorted(names)[0]} is bound {len(bindings)} times"
-            )
+            return Finding(Held.WRONG, bindings[0].lineno, f"{sorted(names)[0]} is bound {len(bindings)} times")
         if bindings:
             return Finding(Held.WRONG, bindings[0].lineno, f"{known} is there with another body")
         return Finding(Held.NO)

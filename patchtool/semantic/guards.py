@@ -63,19 +63,12 @@ class Guarded:
 
     def objection(self, place: Place, hit: Hit) -> str | None:
         """Why the surroundings are not consented to, or None."""
-        return next(
-            (_about(block) for block in hit.block.enclosing if not self._fine(place, block, hit)), None
-        )
+        return next((_about(block) for block in hit.block.enclosing if not self._fine(place, block, hit)), None)
 
     def _fine(self, place: Place, block: Block, hit: Hit) -> bool:
         if any(_is_branch(place, block, condition, hit.env) for condition in self.conditions):
             return True
-        if (
-            not self.about
-            or place.flow is None
-            or not isinstance(block.owner, ast.If)
-            or block.field != "body"
-        ):
+        if not self.about or place.flow is None or not isinstance(block.owner, ast.If) or block.field != "body":
             return False
         wanted = {place.root(hit.env, hole) for hole in self.about}
         names = [node for node in ast.walk(block.owner.test) if isinstance(node, ast.Name)]

@@ -104,9 +104,7 @@ def _scopes(rule: Rule, source: Source, scope: Scope) -> Iterator[tuple[Scope, B
         return
     wanted = rule.methods
     for statement in scope.node.body:
-        if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)) and fnmatchcase(
-            statement.name, wanted.names
-        ):
+        if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)) and fnmatchcase(statement.name, wanted.names):
             if wanted.having in parameters(statement):
                 inner = find_scope(source, f"{rule.scope}.{statement.name}")
                 if isinstance(inner, Scope):
@@ -158,9 +156,7 @@ def _both(earlier: Finding | None, finding: Finding, place: Place) -> Finding:
     """A goal that is stated for several methods holds only where it holds in all of them."""
     if earlier is None or earlier.held is finding.held:
         return earlier or finding
-    return Finding(
-        Held.WRONG, max(earlier.where, finding.where), f"there in some methods, not in {place.scope.symbol}"
-    )
+    return Finding(Held.WRONG, max(earlier.where, finding.where), f"there in some methods, not in {place.scope.symbol}")
 
 
 def _find_sites(verdict: RuleVerdict, place: Place, env: Bindings) -> None:

@@ -59,9 +59,7 @@ class SemanticKind:
             text = f"{type(error).__name__}: {error}"
             return Judgement(State.CRASHED, "codemod-raised", text, trace=traceback.format_exc())
 
-    def _judge(
-        self, info: PatchInfo, patch: type[SemanticPatch], tree: Tree, release: Release | None
-    ) -> Judgement:
+    def _judge(self, info: PatchInfo, patch: type[SemanticPatch], tree: Tree, release: Release | None) -> Judgement:
         rules = [r if r.target else replace(r, target=info.targets[0]) for r in patch.all_rules()]
         located = locate(info, rules, tree, release)
         if isinstance(located, Judgement):
@@ -90,10 +88,7 @@ class SemanticKind:
         before = {s.path: s.data for s in located.sources.values()}
         try:
             contents = write_rules(decision.write, located.sources)
-            after = {
-                path: Source.parse(s.path, contents.get(s.path, s.data))
-                for path, s in located.sources.items()
-            }
+            after = {path: Source.parse(s.path, contents.get(s.path, s.data)) for path, s in located.sources.items()}
         except (CannotFill, Unparsable) as error:
             reason = error.reason if isinstance(error, CannotFill) else "result-unparsable"
             return base.as_state(State.CONFLICT, reason, str(error))
@@ -103,9 +98,7 @@ class SemanticKind:
             return base.as_state(
                 State.CONFLICT, "result-not-landed", f"after writing: {outcome.detail or outcome.state.value}"
             )
-        changes = tuple(
-            Change(path, blob_id(before[path]), blob_id(data)) for path, data in sorted(contents.items())
-        )
+        changes = tuple(Change(path, blob_id(before[path]), blob_id(data)) for path, data in sorted(contents.items()))
         goals = tuple(replace(goal, held_after=True) for goal in base.goals)
         done = replace(base, goals=goals, changes=changes, contents=contents)
         if located.moved:
@@ -114,17 +107,13 @@ class SemanticKind:
         return done
 
 
-def examine_all(
-    patch: type[SemanticPatch], rules: Sequence[Rule], sources: dict[str, Source]
-) -> list[RuleVerdict]:
+def examine_all(patch: type[SemanticPatch], rules: Sequence[Rule], sources: dict[str, Source]) -> list[RuleVerdict]:
     """Examine every rule; names that one rule finds hold for the next."""
     names = dict(patch.names)
     return [examine(rule, sources[rule.target], names) for rule in rules]
 
 
-def locate(
-    info: PatchInfo, rules: Sequence[Rule], tree: Tree, release: Release | None
-) -> Located | Judgement:
+def locate(info: PatchInfo, rules: Sequence[Rule], tree: Tree, release: Release | None) -> Located | Judgement:
     """Read and parse the targets; a file that moved is found by the symbol it must define.
 
     Returns:
@@ -139,9 +128,7 @@ def locate(
                 return Judgement(State.ABSENT, "before-since", f"{path} does not exist before v{info.since}")
             homes = find_home([rule for rule in rules if rule.target == path], tree)
             if len(homes) != 1:
-                detail = f"{path} does not exist" + (
-                    f"; {', '.join(homes)} define its symbols" if homes else ""
-                )
+                detail = f"{path} does not exist" + (f"; {', '.join(homes)} define its symbols" if homes else "")
                 near = tuple(Candidate(home, 1, rules[0].scope, 1.0, "") for home in homes)
                 return Judgement(State.CONFLICT, "target-missing", detail, candidates=near)
             found = homes[0]

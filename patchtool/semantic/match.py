@@ -42,9 +42,7 @@ class Matcher:
         else:
             yield from self._fields(pattern, node, list(_comparable(pattern)), env)
 
-    def statements(
-        self, patterns: Sequence[ast.stmt], nodes: Sequence[ast.stmt], env: Bindings
-    ) -> Iterator[Bindings]:
+    def statements(self, patterns: Sequence[ast.stmt], nodes: Sequence[ast.stmt], env: Bindings) -> Iterator[Bindings]:
         """Every way in which patterns fit a whole list of statements."""
         if not patterns:
             if not nodes:
@@ -133,12 +131,7 @@ class Matcher:
 
     def _field(self, pattern: ast.AST, node: ast.AST, name: str, env: Bindings) -> Iterator[Bindings]:
         want, have = getattr(pattern, name, None), getattr(node, name, None)
-        if (
-            isinstance(want, str)
-            and isinstance(have, str)
-            and name in ("attr", "name", "arg", "id")
-            and is_hole(want)
-        ):
+        if isinstance(want, str) and isinstance(have, str) and name in ("attr", "name", "arg", "id") and is_hole(want):
             bound = bind(env, want, have)
             if bound is not None:
                 yield bound

@@ -116,9 +116,7 @@ class Rule:
     @property
     def replaces(self) -> bool:
         """Whether the rule's anchor is code that goes, and so the defect itself."""
-        return isinstance(self.edit, Transform) or (
-            isinstance(self.edit, Edit) and self.edit.how == "replace"
-        )
+        return isinstance(self.edit, Transform) or (isinstance(self.edit, Edit) and self.edit.how == "replace")
 
 
 class SemanticPatch:

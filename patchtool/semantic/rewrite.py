@@ -33,9 +33,7 @@ def render(data: bytes, edits: Sequence[tuple[Scope, Splice, list[ast.stmt], dic
     try:
         module = cst.parse_module(data)
     except (cst.ParserSyntaxError, UnicodeError) as error:
-        raise CannotFill(
-            "unparsable", f"LibCST cannot parse the file: {str(error).splitlines()[0]}"
-        ) from None
+        raise CannotFill("unparsable", f"LibCST cannot parse the file: {str(error).splitlines()[0]}") from None
     if module.bytes != data:
         raise CannotFill("unparsable", "LibCST does not reproduce the file byte for byte")
     for scope, splice, filled, rename in sorted(edits, key=lambda e: _order(e[0], e[1]), reverse=True):
@@ -170,9 +168,7 @@ class _Writer:
                 inner[position] = match[1]
         return node.with_changes(body=body.with_changes(body=inner))
 
-    def _pairs(
-        self, statements: Sequence[ast.stmt], elements: Sequence[Any]
-    ) -> list[tuple[int, tuple[ast.stmt, Any]]]:
+    def _pairs(self, statements: Sequence[ast.stmt], elements: Sequence[Any]) -> list[tuple[int, tuple[ast.stmt, Any]]]:
         """Old statements with their nodes, by identity; also those one ``if`` deeper."""
         found: list[tuple[int, tuple[ast.stmt, Any]]] = []
         for statement, _, element in _lines(statements, elements):
@@ -203,12 +199,8 @@ class _Filler(cst.CSTTransformer):
         self.rename = rename
         self.kept = kept
 
-    def leave_Attribute(
-        self, original_node: cst.Attribute, updated_node: cst.Attribute
-    ) -> cst.BaseExpression:
-        if not is_hole(
-            original_node.attr.value
-        ):  # a global's new name must not reach an attribute of that spelling
+    def leave_Attribute(self, original_node: cst.Attribute, updated_node: cst.Attribute) -> cst.BaseExpression:
+        if not is_hole(original_node.attr.value):  # a global's new name must not reach an attribute of that spelling
             return updated_node.with_changes(attr=original_node.attr)
         return updated_node
 
@@ -252,9 +244,7 @@ class _Filler(cst.CSTTransformer):
         bound: Bound | None = self.env.get(name.value)
         if not run and not isinstance(bound, ast.stmt):
             return updated_node
-        nodes = [
-            self.kept[id(statement)][1] for statement in bound_nodes(bound) if id(statement) in self.kept
-        ]
+        nodes = [self.kept[id(statement)][1] for statement in bound_nodes(bound) if id(statement) in self.kept]
         if len(nodes) != len(bound_nodes(bound)):
             raise CannotFill("site-refused", "a carried statement shares its line with another")
         return cst.FlattenSentinel(nodes) if nodes else cst.RemoveFromParent()
@@ -269,9 +259,7 @@ def _expression(value: Bound | None, like: cst.Name) -> cst.BaseExpression:
     if isinstance(value, ast.Name):
         return like.with_changes(value=value.id)
     text = ast.unparse(value)
-    atomic = isinstance(
-        value, (ast.Attribute, ast.Subscript, ast.Call, ast.Constant, ast.List, ast.Dict, ast.Set)
-    )
+    atomic = isinstance(value, (ast.Attribute, ast.Subscript, ast.Call, ast.Constant, ast.List, ast.Dict, ast.Set))
     negative = isinstance(value, ast.Constant) and isinstance(value.value, (int, float, complex))
     return cst.parse_expression(text if atomic and not negative else f"({text})")
 

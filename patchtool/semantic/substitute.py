@@ -46,9 +46,7 @@ def fill(splice: Splice, names: ModuleNames, local: frozenset[str]) -> list[ast.
     return list(ast.fix_missing_locations(filled).body)
 
 
-def global_names(
-    body: list[ast.stmt], names: ModuleNames, local: frozenset[str] | set[str]
-) -> dict[str, str]:
+def global_names(body: list[ast.stmt], names: ModuleNames, local: frozenset[str] | set[str]) -> dict[str, str]:
     """What the module calls each free name of inserted code; only those that differ."""
     renamed = {}
     for name in sorted(free_names(body)):
@@ -59,9 +57,7 @@ def global_names(
             raise CannotFill("name-unavailable", f"{name} is not surely bound in this module")
         if known is not None and known != name:
             if known in local:
-                raise CannotFill(
-                    "name-unavailable", f"{name} is imported as {known}, which is hidden by a local name"
-                )
+                raise CannotFill("name-unavailable", f"{name} is imported as {known}, which is hidden by a local name")
             renamed[name] = known
     return renamed
 
@@ -166,9 +162,7 @@ def check_names(place: Place, splice: Splice, taken: Callable[[str], bool] | Non
     new = {n.id for s in filled for n in own_nodes(s) if _is_store(n)}
     for name in sorted(new - old):
         if name in place.local_names or any(node.id == name for node in outside) or (taken and taken(name)):
-            raise CannotFill(
-                "name-taken", f"{name}, which the patch would introduce, is already used in this scope"
-            )
+            raise CannotFill("name-taken", f"{name}, which the patch would introduce, is already used in this scope")
     for name in sorted(old - new):
         read = [node for node in outside if node.id == name and isinstance(node.ctx, ast.Load)]
         if read:

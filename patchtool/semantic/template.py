@@ -101,11 +101,7 @@ def run_hole(statement: ast.stmt) -> str | None:
 
 def statement_hole(statement: ast.stmt) -> str | None:
     """The name in ``THIS_`` as a statement: one statement of any kind."""
-    if (
-        isinstance(statement, ast.Expr)
-        and isinstance(statement.value, ast.Name)
-        and is_hole(statement.value.id)
-    ):
+    if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Name) and is_hole(statement.value.id):
         return statement.value.id
     return None
 

@@ -43,9 +43,7 @@ def foreign_bytes(before: Source, after: Source, replaced: Sequence[tuple[int, i
         What is wrong, or None.
     """
     gone = {line for first, last in replaced for line in range(first, last + 1)}
-    kept = [
-        raw for number, raw in enumerate(before.data.splitlines(keepends=True), start=1) if number not in gone
-    ]
+    kept = [raw for number, raw in enumerate(before.data.splitlines(keepends=True), start=1) if number not in gone]
     lines = iter(after.data.splitlines(keepends=True))
     for raw in kept:
         if not any(raw == line for line in lines):

@@ -65,9 +65,7 @@ def _write_file(verdicts: Sequence[RuleVerdict], source: Source) -> bytes:
 
 def _verify(source: Source, written: Source, planned: Sequence[Planned], free: Sequence[RuleVerdict]) -> None:
     ranges = line_ranges([splice for _, splice, _, _ in planned])
-    ranges += [
-        (s.line, getattr(s.node, "end_lineno", s.line)) for s in (p.scope for v in free for p in v.places)
-    ]
+    ranges += [(s.line, getattr(s.node, "end_lineno", s.line)) for s in (p.scope for v in free for p in v.places)]
     for place, _, _, _ in planned:
         for owner in (place.scope.symbol, place.scope.symbol.rpartition(".")[0]):
             old, new = find_scope(source, owner), find_scope(written, owner)
