@@ -103,11 +103,15 @@ class Change:
         path: In the git layout.
         before: Blob id of the content the patch met.
         after: Blob id of the content it left.
+        added: Lines added.
+        removed: Lines taken out.
     """
 
     path: str
     before: str
     after: str
+    added: int = 0
+    removed: int = 0
 
 
 @dataclass(frozen=True)
