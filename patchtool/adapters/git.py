@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from patchtool.adapters.checkout import GUARDS
+from patchtool.adapters.checkout import GUARDS, person_environment
 from patchtool.domain.errors import EnvironmentFault
 
 if TYPE_CHECKING:
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     from patchtool.adapters.checkout import Checkout
 
+_GUARDS = [word for guard in GUARDS for word in ("-c", guard)]
+_HINT = "see what git says, then run it again"
 _UNDER_WAY = {
     "MERGE_HEAD": ("a merge", "git merge --continue or --abort"),
     "CHERRY_PICK_HEAD": ("a cherry-pick", "git cherry-pick --continue or --abort"),
@@ -54,28 +56,36 @@ def opened(checkout: Checkout) -> Iterator[Repository]:
     Raises:
         EnvironmentFault: Git is missing, or something it was asked failed.
     """
-    # GitPython looks for the program when it is imported, and its complaint is a page long.
-    os.environ.setdefault("GIT_PYTHON_REFRESH", "quiet")
-    import git
+    with _without_outer_git():
+        import git
 
-    try:
-        repo = git.Repo(checkout.root, search_parent_directories=False)
         try:
-            repo.git.update_environment(**_environment(checkout))
-            yield Repository(checkout, repo)
-        finally:
-            repo.close()
-    except git.GitCommandError as error:
-        command = " ".join(str(word) for word in error.command[:1])
-        raise EnvironmentFault(
-            f"{command or 'git'} failed in {checkout.root}",
-            hint="run it again",
-            cause=str(error.stderr).strip(),
-        ) from error
-    except git.GitError as error:
-        raise EnvironmentFault(
-            f"the repository {checkout.root} cannot be opened", cause=str(error)
-        ) from error
+            repo = git.Repo(checkout.root, search_parent_directories=False)
+            try:
+                yield Repository(checkout, repo)
+            finally:
+                repo.close()
+        except git.GitCommandError as error:
+            command = " ".join(str(word) for word in error.command if str(word) not in _GUARDS)
+            said = str(error.stderr).strip()
+            raise EnvironmentFault(f"{command} failed in {checkout.root}", hint=_HINT, cause=said) from error
+        except git.GitError as error:
+            fault = f"the repository {checkout.root} cannot be opened"
+            raise EnvironmentFault(fault, hint=_HINT, cause=str(error)) from error
+
+
+@contextmanager
+def _without_outer_git() -> Iterator[None]:
+    """Hide what a hook or an editor had set: GitPython reads and passes on the process's environment."""
+    outer = dict(os.environ)
+    os.environ.clear()
+    # GitPython looks for the program when it is imported, and its complaint is a page long.
+    os.environ.update(person_environment(), GIT_PYTHON_REFRESH="quiet")
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(outer)
 
 
 class Repository:
@@ -175,31 +185,13 @@ class Repository:
             self._run("update-ref", "--no-deref", "-m", "patchtool", "HEAD", commit)
 
     def _run(self, *args: str, istream: BinaryIO | None = None, with_exceptions: bool = True) -> bytes:
-        guards = [word for guard in GUARDS for word in ("-c", guard)]
         return self._git.execute(
-            ["git", *guards, *args],
+            ["git", *_GUARDS, *args],
             istream=istream,
             stdout_as_string=False,
             with_exceptions=with_exceptions,
             strip_newline_in_stdout=False,
         )
-
-
-def _environment(checkout: Checkout) -> dict[str, str]:
-    """Say where everything is: GitPython passes on what a hook or an editor had set."""
-    return {
-        "GIT_DIR": str(checkout.git_dir),
-        "GIT_COMMON_DIR": str(checkout.common_dir),
-        "GIT_WORK_TREE": str(checkout.root),
-        "GIT_INDEX_FILE": str(checkout.git_dir / "index"),
-        "GIT_OBJECT_DIRECTORY": str(checkout.common_dir / "objects"),
-        "GIT_ALTERNATE_OBJECT_DIRECTORIES": "",
-        "GIT_NAMESPACE": "",
-        "GIT_LITERAL_PATHSPECS": "0",
-        "GIT_OPTIONAL_LOCKS": "0",
-        "GIT_TERMINAL_PROMPT": "0",
-        "GIT_TRACE": "0",
-    }
 
 
 def _records(output: bytes) -> list[str]:
