@@ -5,7 +5,7 @@ from patchtool.adapters.workplace.obstacles import Blocker
 from patchtool.adapters.workplace.standing import Standing, originals, recorded, state_of
 from patchtool.adapters.workplace.tree import Workplace, blob_id, open_workplace
 from patchtool.adapters.workplace.undo import Recovery, recover, unapply
-from patchtool.adapters.workplace.write import blockers, write
+from patchtool.adapters.workplace.writing import blockers, write
 
 __all__ = [
     "Applied",

@@ -158,17 +158,17 @@ def sync_folder(folder: Path) -> None:
 
 def _load(file: Path) -> Applied | None:
     try:
-        told: dict[str, Any] = json.loads(file.read_bytes())
+        told: Any = json.loads(file.read_bytes())
     except FileNotFoundError:
         return None
     except ValueError as error:
         raise _unreadable(file, str(error)) from error
-    if told.pop("schema", None) != _SCHEMA:
-        raise _unreadable(file, "another version of patchtool wrote it")
     try:
+        if told.pop("schema") != _SCHEMA:
+            raise _unreadable(file, "another version of patchtool wrote it")
         files = tuple(FileChange(**_tuples(change)) for change in told.pop("files"))
         return Applied(files=files, **_tuples(told))
-    except (KeyError, TypeError) as error:
+    except (AttributeError, KeyError, TypeError) as error:
         raise _unreadable(file, str(error)) from error
 
 

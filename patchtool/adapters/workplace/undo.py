@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import shutil
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
@@ -133,21 +134,24 @@ def exclusive(workplace: Workplace, timeout: float) -> Iterator[Workplace]:
         journal.folder.mkdir(exist_ok=True)
         (journal.folder / "originals").mkdir(exist_ok=True)
     except OSError as error:
+        if error.errno not in (errno.EACCES, errno.EPERM, errno.EROFS):
+            raise _not_written(workplace, error) from error
         hint = "make it writable, run as its owner, or use --output for a tree of your own"
         raise RefusedError(f"{journal.folder} cannot be written to", hint=hint, cause=str(error)) from error
     with locked(journal.lock, timeout):
         try:
             yield fresh(workplace)
         except OSError as error:
-            raise EnvironmentFault(
-                f"{workplace.root} could not be written to",
-                hint="make room, then run it again",
-                cause=str(error),
-            ) from error
+            raise _not_written(workplace, error) from error
         finally:
             # A git folder is ours to keep a lock file in; a wheel's folder must be as it came.
             if not workplace.checkout and not journal.pending() and not journal.applied():
                 shutil.rmtree(journal.folder, ignore_errors=True)
+
+
+def _not_written(workplace: Workplace, error: OSError) -> EnvironmentFault:
+    fault = f"{workplace.root} could not be written to"
+    return EnvironmentFault(fault, hint="make room, then run it again", cause=str(error))
 
 
 def fresh(workplace: Workplace) -> Workplace:

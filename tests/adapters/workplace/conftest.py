@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 import subprocess
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from patchtool.adapters.commits import PatchCommit
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 BRANCH = "patchtool/v0.5.13"
 A, B = "python/sglang/srt/a.py", "python/sglang/srt/räum lich.py"

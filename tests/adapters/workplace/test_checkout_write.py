@@ -49,7 +49,8 @@ def test_commits_on_a_branch(lab: Lab, prefix: str, object_format: str) -> None:
         assert (root / place).read_bytes() == content
     message = lab.git(root, "log", "-1", "--format=%an <%ae>|%cn|%ad|%cd|%B", "--date=raw")
     assert message == (
-        "Jörg Ångström <j@example.org>|Jörg Ångström|1700000000 +0000|1700000000 +0000|second: do it\n\nBecause.\n\n"
+        "Jörg Ångström <j@example.org>|Jörg Ångström|1700000000 +0000|1700000000 +0000|"
+        "second: do it\n\nBecause.\n\n"
         f"Patchtool-Patch: second\nPatchtool-Digest: {6:064x}"
     )
     assert lab.git(root, "log", "-1", "--format=%(trailers:key=Patchtool-Patch,valueonly)") == "second"
