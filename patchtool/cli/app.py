@@ -41,11 +41,11 @@ class Globals:
     project: str | None
     store: str | None
     offline: bool
-    find_links: tuple[str, ...]
+    find_links: str | None
     lock_timeout: str | None
 
 
-_current = Globals(Face(), None, None, False, (), None)
+_current = Globals(Face(), None, None, False, None, None)
 
 OnOption = Annotated[Optional[str], typer.Option("--on", metavar="RELEASE", help="Another release than the pin.")]
 TreeOption = Annotated[Optional[str], typer.Option("--tree", metavar="DIR", help="A folder with SGLang, as it is.")]
@@ -69,7 +69,7 @@ def everywhere(
         Optional[str], typer.Option("--store", metavar="DIR", help="The store, default $PATCHTOOL_STORE or the user's cache.")
     ] = None,
     find_links: Annotated[
-        Optional[list[str]], typer.Option("--find-links", metavar="DIR", help="Take wheels from this folder.")
+        Optional[str], typer.Option("--find-links", metavar="DIR", help="Take wheels from here, not from the network.")
     ] = None,
     lock_timeout: Annotated[
         Optional[str], typer.Option("--lock-timeout", metavar="SECONDS", help="How long to wait for another run, default 60.")
@@ -80,7 +80,7 @@ def everywhere(
     del version
     global _current  # noqa: PLW0603 -- Typer's context would carry it, at the price of a parameter on every verb
     _current = Globals(
-        Face(json, quiet, verbose, not no_color), project, store, offline, tuple(find_links or ()), lock_timeout
+        Face(json, quiet, verbose, not no_color), project, store, offline, find_links, lock_timeout
     )
 
 
@@ -228,7 +228,7 @@ def _session():  # type: ignore[no-untyped-def]  # noqa: ANN202 -- Session, whos
         folder=_path(_current.project),
         store_path=_path(_current.store),
         offline=_current.offline,
-        find_links=tuple(Path(folder) for folder in _current.find_links),
+        find_links=_path(_current.find_links),
         lock_timeout=seconds,
         progress=progress(quiet=_current.face.quiet or _current.face.json),
     )

@@ -32,7 +32,7 @@ class Session:
         folder: The project folder that the user named, or None.
         store_path: The store that the user named, or None.
         offline: Whether the network is forbidden.
-        find_links: Folders to take artifacts from.
+        find_links: A folder of wheels, or one wheel, to take artifacts from instead of the network.
         lock_timeout: Seconds to wait for another run.
         progress: Where to tell of long work.
     """
@@ -40,7 +40,7 @@ class Session:
     folder: Path | None = None
     store_path: Path | None = None
     offline: bool = False
-    find_links: tuple[Path, ...] = ()
+    find_links: Path | None = None
     lock_timeout: float = LOCK_TIMEOUT
     progress: Progress = _silent
 
