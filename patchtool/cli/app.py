@@ -5,13 +5,16 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Optional
+from typing import TYPE_CHECKING, Annotated, Optional
 
 import typer
 
 import patchtool
 from patchtool.domain.errors import InputError
-from patchtool.domain.report import Report
+
+if TYPE_CHECKING:
+    from patchtool.commands.session import Session
+    from patchtool.domain.report import Report
 
 app = typer.Typer(
     name="patchtool",
@@ -214,7 +217,7 @@ def _one_of(on: str | None, tree: str | None) -> None:
         raise InputError("--on and --tree exclude each other", hint="--on names a release, --tree a folder")
 
 
-def _session():  # type: ignore[no-untyped-def]  # noqa: ANN202 -- Session, whose import must come late
+def _session() -> Session:
     from patchtool.adapters.files import LOCK_TIMEOUT
     from patchtool.cli.progress import progress
     from patchtool.commands.session import Session

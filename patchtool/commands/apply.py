@@ -11,7 +11,6 @@ from patchtool.commands.diffing import git_diff
 from patchtool.commands.locking import pin_moved, settle
 from patchtool.commands.rendering import Rendering, render, selected
 from patchtool.commands.session import Session, upstream_of
-from patchtool.commands.status import judge_tree, tree_upstream
 from patchtool.domain.errors import ExitCode, RefusedError
 from patchtool.domain.ports import Tree
 from patchtool.domain.release import Release
@@ -97,7 +96,8 @@ def _to_output(session: Session, options: ApplyOptions) -> Report:
 
 
 def _to_tree(session: Session, options: ApplyOptions) -> Report:
-    from patchtool.adapters.workplace import open_workplace, recover, write
+    from patchtool.adapters.workplace import open_workplace, recover, write  # late: only a tree needs it
+    from patchtool.commands.trees import judge_tree, tree_upstream
 
     assert options.tree is not None
     workplace = open_workplace(options.tree)

@@ -9,7 +9,6 @@ from patchtool.adapters.stored import StoredRelease
 from patchtool.commands.locking import settle
 from patchtool.commands.rendering import render, selected
 from patchtool.commands.session import Session, upstream_of
-from patchtool.commands.status import judge_tree, tree_upstream
 from patchtool.domain.release import Release
 from patchtool.domain.report import PatchReport, Report
 from patchtool.domain.state import State
@@ -28,6 +27,7 @@ def explain(session: Session, name: str, *, on: str | None, tree: Path | None) -
     selected(project.patches, (name,), ())
     if tree is not None:
         from patchtool.adapters.workplace import open_workplace
+        from patchtool.commands.trees import judge_tree, tree_upstream
 
         workplace = open_workplace(tree)
         settled, notes = judge_tree(session, workplace)

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from patchtool.adapters.workplace import Workplace
-from patchtool.commands.locking import Settled, pin_moved, settle
-from patchtool.commands.rendering import Overlay, render, selected
+from patchtool.commands.locking import pin_moved, settle
+from patchtool.commands.rendering import render
 from patchtool.commands.session import Session, upstream_of
 from patchtool.domain.errors import ExitCode
-from patchtool.domain.ports import Tree
-from patchtool.domain.report import Report, Upstream
+from patchtool.domain.report import Report
 
 
 def status(session: Session, *, on: str | None, tree: Path | None) -> Report:
@@ -39,7 +37,8 @@ def status(session: Session, *, on: str | None, tree: Path | None) -> Report:
 
 
 def _of_tree(session: Session, folder: Path) -> Report:
-    from patchtool.adapters.workplace import open_workplace
+    from patchtool.adapters.workplace import open_workplace  # late: only a tree needs it
+    from patchtool.commands.trees import judge_tree, tree_upstream
 
     workplace = open_workplace(folder)
     settled, notes = judge_tree(session, workplace)
@@ -50,38 +49,3 @@ def _of_tree(session: Session, folder: Path) -> Report:
         patches=settled.rendering.patches,
         notes=(*session.notes(), *workplace.notes, *notes, *settled.notes),
     )
-
-
-def tree_upstream(workplace: Workplace) -> Upstream:
-    """What a report says of a tree that is not ours."""
-    return Upstream(workplace.release, "tree", commit=workplace.head or "")
-
-
-def judge_tree(
-    session: Session, workplace: Workplace, *, only: tuple[str, ...] = (), skip: tuple[str, ...] = ()
-) -> tuple[Settled, tuple[str, ...]]:
-    """Judge the series on a folder, without what we wrote there ourselves.
-
-    Args:
-        session: The run.
-        workplace: The folder.
-        only: Names of the patches to judge; all where empty.
-        skip: Names of patches to leave out.
-
-    Returns:
-        The rendering held against the lock, and notes on the folder.
-    """
-    from patchtool.adapters.workplace import originals, recorded
-
-    project = session.project
-    applied = recorded(workplace)
-    notes: list[str] = []
-    tree: Tree = workplace
-    if applied is not None:
-        tree = Overlay(workplace, originals(workplace, applied))
-        notes.append(f"the series is applied here since an earlier run ({applied.branch or 'files only'})")
-    release = workplace.release
-    rendering = render(selected(project.patches, only, skip), tree, release, session.cache)
-    if release is not None and release != project.pin.release:
-        notes.append(f"this tree is {release}, the pin is {project.pin.release}")
-    return settle(rendering, project.lock, release, tree), tuple(notes)
