@@ -62,29 +62,33 @@ def _version(asked: bool) -> None:
 
 @app.callback()
 def everywhere(
-    project: Annotated[Optional[str], typer.Option("-C", "--project", metavar="DIR", help="The project folder.")] = None,
+    project: Annotated[
+        Optional[str], typer.Option("-C", "--project", metavar="DIR", help="The project folder.")
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Only what is needed.")] = False,
     verbose: Annotated[bool, typer.Option("-v", "--verbose", help="Evidence, notes, tracebacks.")] = False,
     offline: Annotated[bool, typer.Option("--offline", help="Never use the network.")] = False,
     no_color: Annotated[bool, typer.Option("--no-color", help="No colours; NO_COLOR does the same.")] = False,
     store: Annotated[
-        Optional[str], typer.Option("--store", metavar="DIR", help="The store, default $PATCHTOOL_STORE or the user's cache.")
+        Optional[str],
+        typer.Option("--store", metavar="DIR", help="The store, default $PATCHTOOL_STORE or the user's cache."),
     ] = None,
     find_links: Annotated[
         Optional[str], typer.Option("--find-links", metavar="DIR", help="Take wheels from here, not from the network.")
     ] = None,
     lock_timeout: Annotated[
-        Optional[str], typer.Option("--lock-timeout", metavar="SECONDS", help="How long to wait for another run, default 60.")
+        Optional[str],
+        typer.Option("--lock-timeout", metavar="SECONDS", help="How long to wait for another run, default 60."),
     ] = None,
-    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
 ) -> None:
     """Options that may stand before or behind any verb."""
     del version
     global _current  # noqa: PLW0603 -- Typer's context would carry it, at the price of a parameter on every verb
-    _current = Globals(
-        Face(json, quiet, verbose, not no_color), project, store, offline, find_links, lock_timeout
-    )
+    _current = Globals(Face(json, quiet, verbose, not no_color), project, store, offline, find_links, lock_timeout)
 
 
 def _show(report: Report) -> int:
@@ -97,7 +101,8 @@ def _show(report: Report) -> int:
 @app.command(epilog="Example: patchtool fetch v0.5.14")
 def fetch(
     releases: Annotated[
-        Optional[list[str]], typer.Argument(metavar="[RELEASE|FILE]...", help="Releases, or a wheel's path; default the pin.")
+        Optional[list[str]],
+        typer.Argument(metavar="[RELEASE|FILE]...", help="Releases, or a wheel's path; default the pin."),
     ] = None,
 ) -> int:
     """Bring releases into the local store, verified by hash."""
@@ -112,12 +117,16 @@ def apply(
         Optional[str], typer.Option("--output", metavar="DIR", help="Where to, default build/sglang-v<release>.")
     ] = None,
     tree: TreeOption = None,
-    only: Annotated[Optional[list[str]], typer.Option("--only", metavar="PATCH", help="This patch, not the others.")] = None,
+    only: Annotated[
+        Optional[list[str]], typer.Option("--only", metavar="PATCH", help="This patch, not the others.")
+    ] = None,
     skip: Annotated[Optional[list[str]], typer.Option("--skip", metavar="PATCH", help="Not this patch.")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Write nothing.")] = False,
     diff: Annotated[bool, typer.Option("--diff", help="Show the diff as well.")] = False,
     fetch: Annotated[bool, typer.Option("--fetch/--no-fetch", help="Fetch the pin where it is missing.")] = True,
-    commit: Annotated[bool, typer.Option("--commit/--no-commit", help="Commit in a git checkout, or edit files only.")] = True,
+    commit: Annotated[
+        bool, typer.Option("--commit/--no-commit", help="Commit in a git checkout, or edit files only.")
+    ] = True,
     force: Annotated[bool, typer.Option("--force", help="Write to a tree of another release than the pin.")] = False,
 ) -> int:
     """Render the series on the pinned release and write the patched tree."""
@@ -174,9 +183,34 @@ def explain(
     return _show(command(_session(), patch, on=on, tree=_path(tree)))
 
 
+@app.command(epilog="Example: patchtool survey --since v0.5.12 --bisect mtp_tracking")
+def survey(
+    releases: Annotated[
+        Optional[list[str]], typer.Argument(metavar="[RELEASE]...", help="Releases, default all.")
+    ] = None,
+    since: Annotated[Optional[str], typer.Option("--since", metavar="RELEASE", help="The oldest.")] = None,
+    until: Annotated[Optional[str], typer.Option("--until", metavar="RELEASE", help="The newest.")] = None,
+    bisect: Annotated[
+        Optional[str], typer.Option("--bisect", metavar="PATCH", help="Name where its state changed.")
+    ] = None,
+    markdown: Annotated[bool, typer.Option("--markdown", help="A Markdown table.")] = False,
+    html: Annotated[
+        Optional[str], typer.Option("--html", metavar="FILE", help="Write one self-contained page.")
+    ] = None,
+) -> int:
+    """Tell the state of every patch over many releases."""
+    from patchtool.commands.survey import SurveyOptions
+    from patchtool.commands.survey import survey as command
+
+    options = SurveyOptions(tuple(releases or ()), since, until, bisect, diffs=html is not None)
+    return _show(command(_session(), options))
+
+
 @app.command(epilog="Example: patchtool refresh mtp_tracking")
 def refresh(
-    patches: Annotated[Optional[list[str]], typer.Argument(metavar="[PATCH]...", help="Edited patches, default any.")] = None,
+    patches: Annotated[
+        Optional[list[str]], typer.Argument(metavar="[PATCH]...", help="Edited patches, default any.")
+    ] = None,
 ) -> int:
     """Record anew what the series comes to on the pin."""
     from patchtool.commands.refresh import refresh as command
@@ -188,7 +222,8 @@ def refresh(
 def new(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Lower-case letters, digits and underscores.")],
     source: Annotated[
-        Optional[str], typer.Option("--from", metavar="COMMIT|FILE", help="Draft the templates from a commit or a diff.")
+        Optional[str],
+        typer.Option("--from", metavar="COMMIT|FILE", help="Draft the templates from a commit or a diff."),
     ] = None,
     tree: Annotated[
         Optional[str], typer.Option("--tree", metavar="DIR", help="The checkout that has the commit, default here.")

@@ -80,7 +80,9 @@ def _to_output(session: Session, options: ApplyOptions) -> Report:
             branch=branch_for(stored.release),
             lock_timeout=session.lock_timeout,
         )
-        result = Result(str(dest), written.commits[-1] if written.commits else stored.commit, changed=not written.unchanged)
+        result = Result(
+            str(dest), written.commits[-1] if written.commits else stored.commit, changed=not written.unchanged
+        )
         headline = _headline(settled.rendering, str(dest), written)
         notes += [*written.notes, *_native(stored.native_modules)]
     return Report(
@@ -124,7 +126,9 @@ def _to_tree(session: Session, options: ApplyOptions) -> Report:
         tree_upstream(workplace),
         _result(options.tree, written),
         settled.rendering.patches,
-        _headline(settled.rendering, str(options.tree), written) if written else _nothing_written(settled.exit_code, options),
+        _headline(settled.rendering, str(options.tree), written)
+        if written
+        else _nothing_written(settled.exit_code, options),
         tuple(every),
         diff_of(settled.rendering, settled.tree) if options.diff else "",
     )

@@ -34,7 +34,9 @@ def diff(session: Session, *, on: str | None, patch: str | None, as_stat: bool) 
         max((p.judgement.state.exit_code for p in chosen), default=settled.exit_code),
         upstream_of(stored, project.pin.hashes),
         patches=tuple(chosen),
-        notes=tuple(f"{p.info.name}: {p.judgement.state.value}, nothing to show" for p in chosen if not p.judgement.contents),
+        notes=tuple(
+            f"{p.info.name}: {p.judgement.state.value}, nothing to show" for p in chosen if not p.judgement.contents
+        ),
         text=text,
         extra={"diff": text},
         kind="diff",

@@ -31,8 +31,10 @@ def git_diff(path: str, before: bytes, after: bytes) -> str:
 
 
 def _lines(data: bytes) -> Iterable[str]:
-    return (line.decode("utf-8", "surrogateescape") for line in data.splitlines(keepends=True)) if b"\r" not in data else (
-        line.decode("utf-8", "surrogateescape") for line in _split_on_newline(data)
+    return (
+        (line.decode("utf-8", "surrogateescape") for line in data.splitlines(keepends=True))
+        if b"\r" not in data
+        else (line.decode("utf-8", "surrogateescape") for line in _split_on_newline(data))
     )
 
 

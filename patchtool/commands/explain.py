@@ -33,7 +33,12 @@ def explain(session: Session, name: str, *, on: str | None, tree: Path | None) -
         settled, notes = judge_tree(session, workplace)
         found = next(p for p in settled.rendering.patches if p.info.name == name)
         return Report(
-            "explain", found.judgement.state.exit_code, tree_upstream(workplace), patches=(found,), notes=notes, kind="explain"
+            "explain",
+            found.judgement.state.exit_code,
+            tree_upstream(workplace),
+            patches=(found,),
+            notes=notes,
+            kind="explain",
         )
     stored = session.named(on)
     content = session.store.tree(stored.commit)

@@ -106,9 +106,7 @@ def bring(
         )
 
 
-def _hashes_of_index(
-    session: Session, project: str, release: Release, offered: Sequence[Artifact]
-) -> tuple[str, ...]:
+def _hashes_of_index(session: Session, project: str, release: Release, offered: Sequence[Artifact]) -> tuple[str, ...]:
     """What the index says, also where the file itself comes from a folder that says nothing."""
     told = tuple(a.sha256 for a in offered if a.sha256)
     if told:

@@ -50,7 +50,9 @@ def settle(rendering: Rendering, lock: Lock, release: Release | None, tree: Tree
     for patch in rendering.patches:
         locked = recorded.patches.get(patch.info.name)
         if locked is None or locked.digest != patch.info.digest:
-            notes.append(f"{patch.info.name} was edited since the lock was written: patchtool refresh {patch.info.name}")
+            notes.append(
+                f"{patch.info.name} was edited since the lock was written: patchtool refresh {patch.info.name}"
+            )
             patches.append(patch)
             continue
         if locked.accepted:

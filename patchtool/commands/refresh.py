@@ -104,5 +104,3 @@ def range_diff(git: Git, old: tuple[str, str], new: tuple[str, str]) -> str:
     """
     ranges = [f"{base}..{tip}" for base, tip in (old, new)]
     return git.run("range-diff", "--no-color", *ranges).stdout.decode("utf-8", "surrogateescape")
-
-

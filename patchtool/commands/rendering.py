@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 
 import patchtool
@@ -19,6 +19,7 @@ from patchtool.domain.release import Release
 from patchtool.domain.report import PatchReport
 from patchtool.domain.state import State
 
+Judge = Callable[[PatchInfo, Tree, "Release | None"], Judgement]
 _SETTLES = (State.APPLIED, State.LANDED, State.PARTIAL, State.DRIFTED)
 
 
@@ -35,7 +36,9 @@ class Rendering:
     @property
     def exit_code(self) -> ExitCode:
         """The worst of all patches, by what it means for a person."""
-        codes = [p.judgement.state.exit_code for p in self.patches] + [p.judgement.proof.exit_code for p in self.patches]
+        codes = [p.judgement.state.exit_code for p in self.patches] + [
+            p.judgement.proof.exit_code for p in self.patches
+        ]
         return max(codes, default=ExitCode.OK)
 
     @property
@@ -80,7 +83,12 @@ class Overlay:
 
 
 def render(
-    patches: Sequence[PatchInfo], tree: Tree, release: Release | None, cache: JudgementCache | None = None
+    patches: Sequence[PatchInfo],
+    tree: Tree,
+    release: Release | None,
+    cache: JudgementCache | None = None,
+    *,
+    judge: Judge | None = None,
 ) -> Rendering:
     """Judge every patch of a series, each on what the ones before it left.
 
@@ -89,6 +97,7 @@ def render(
         tree: The upstream state.
         release: Which release that is, where known.
         cache: Judgements of earlier runs.
+        judge: What to ask where no earlier run knows; the engine by default.
 
     Returns:
         The rendering; nothing is written.
@@ -103,7 +112,7 @@ def render(
             detail = f"requires {blocked[0]}, which is {states.get(blocked[0], State.ABSENT).value}"
             judgement = Judgement(State.BLOCKED, "requirement-failed", detail)
         else:
-            judgement = _judge(info, overlay, ids, release, cache)
+            judgement = _judge(info, overlay, ids, release, cache, judge or _parsed)
         overlay.contents.update(judgement.contents)
         ids.update({path: blob_id(data) for path, data in judgement.contents.items()})
         reports.append(PatchReport(info, judgement))
@@ -123,31 +132,60 @@ def selected(patches: Sequence[PatchInfo], only: Sequence[str], skip: Sequence[s
     return tuple(i for i in patches if (not only or i.name in only) and i.name not in skip)
 
 
-def _judge(
-    info: PatchInfo, tree: Tree, ids: Mapping[str, str], release: Release | None, cache: JudgementCache | None
-) -> Judgement:
-    key = _key(info, ids, release)
-    complete = all(path in ids for path in info.targets)
-    found = cache.get(key) if cache and complete else None
-    if found is not None:
-        return found
+def kept(patches: Sequence[PatchInfo], tree: Tree, release: Release | None, cache: JudgementCache) -> Rendering | None:
+    """The rendering as far as earlier runs know all of it, or None; no parser is loaded."""
+    try:
+        return render(patches, tree, release, cache, judge=_unknown)
+    except _NotKeptError:
+        return None
+
+
+class _NotKeptError(Exception):
+    """A judgement that no earlier run made."""
+
+
+def _unknown(info: PatchInfo, tree: Tree, release: Release | None) -> Judgement:
+    raise _NotKeptError
+
+
+def _parsed(info: PatchInfo, tree: Tree, release: Release | None) -> Judgement:
     from patchtool.semantic.kind import SemanticKind  # late: a cached path needs no parser
 
     judgement = SemanticKind().judge(info, tree, release)
-    judgement = replace(judgement, changes=tuple(_counted(c, judgement, tree) for c in judgement.changes))
-    if cache and complete and judgement.state is not State.CRASHED:
-        cache.put(key, judgement)
+    return replace(judgement, changes=tuple(_counted(c, judgement, tree) for c in judgement.changes))
+
+
+def _judge(
+    info: PatchInfo,
+    tree: Tree,
+    ids: Mapping[str, str],
+    release: Release | None,
+    cache: JudgementCache | None,
+    judge: Judge,
+) -> Judgement:
+    """A judgement from the cache, or a new one; what was judged without a look beside the targets is kept for them alone."""
+    complete = cache is not None and all(path in ids for path in info.targets)
+    if cache is None or not complete:
+        return judge(info, tree, release)
+    narrow, wide = (_key(info, ids, release, paths) for paths in (info.targets, info.footprint))
+    found = cache.get(narrow) or (cache.get(wide) if wide != narrow else None)
+    if found is not None:
+        return found
+    judgement = judge(info, tree, release)
+    if judgement.state is not State.CRASHED:
+        cache.put(wide if judgement.consulted else narrow, judgement)
     return judgement
 
 
-def _key(info: PatchInfo, ids: Mapping[str, str], release: Release | None) -> str:
+def _key(info: PatchInfo, ids: Mapping[str, str], release: Release | None, paths: Sequence[str]) -> str:
     """What a judgement depends on: the patch, the blobs it looks at, the tool and the grammar it runs on."""
     older = bool(info.since and release and release < Release(info.since))
     parts = [engine_digest(), sys.version.split()[0], info.digest, str(older)]
-    parts += [f"{path} {ids.get(path, '-')}" for path in info.footprint]
+    parts += [f"{path} {ids.get(path, '-')}" for path in paths]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
+@lru_cache(maxsize=1)
 def engine_digest() -> str:
     """What tells one version of the engine from another, edits in a checkout included."""
     folder = Path(patchtool.__file__).parent
@@ -157,6 +195,8 @@ def engine_digest() -> str:
 
 
 def _counted(change: Change, judgement: Judgement, tree: Tree) -> Change:
+    import difflib
+
     before = (tree.read(change.path) or b"").splitlines()
     after = judgement.contents[change.path].splitlines()
     added = removed = 0

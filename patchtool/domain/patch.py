@@ -129,6 +129,7 @@ class Judgement:
         contents: The new bytes of those files, by path.
         notes: What could not be checked, and other facts worth a line.
         trace: The traceback of a codemod that raised.
+        consulted: Whether more than the targets was looked at.
     """
 
     state: State
@@ -141,6 +142,7 @@ class Judgement:
     contents: dict[str, bytes] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     trace: str = ""
+    consulted: bool = False
     proof: Proof = Proof.NONE
 
     def as_state(self, state: State, reason: str, detail: str) -> Judgement:

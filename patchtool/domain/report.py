@@ -8,6 +8,7 @@ from typing import Any
 from patchtool.domain.errors import ExitCode
 from patchtool.domain.patch import Judgement, PatchInfo
 from patchtool.domain.release import Release
+from patchtool.domain.survey import Survey
 
 SCHEMA = 1
 
@@ -153,7 +154,8 @@ class Report:
         notes: Further lines for a person, each a sentence.
         text: What the verb prints as it is, such as a diff.
         extra: Further members of the JSON document.
-        kind: How the face lays the patches out: ``table``, ``explain`` or ``none``.
+        kind: How the face lays it out: ``table``, ``explain``, ``diff``, ``survey`` or ``none``.
+        survey: The matrix, for ``survey``.
     """
 
     verb: str
@@ -166,6 +168,7 @@ class Report:
     text: str = ""
     extra: dict[str, Any] = field(default_factory=dict)
     kind: str = "table"
+    survey: Survey | None = None
 
     def to_json(self) -> dict[str, Any]:
         """The whole document."""
@@ -174,7 +177,7 @@ class Report:
             document["upstream"] = self.upstream.to_json()
         if self.result is not None:
             document["result"] = self.result.to_json()
-        if self.kind != "none":
+        if self.kind not in ("none", "survey"):
             document["patches"] = [patch.to_json() for patch in self.patches]
         document |= self.extra
         document["notes"] = list(self.notes)

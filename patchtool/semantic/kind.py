@@ -70,8 +70,10 @@ class SemanticKind:
             return report(decision, verdicts, located.sources)
         missing, notes = missing_facts(patch.facts, tree)
         if missing:
-            return report(Decision(State.CONFLICT, "fact-missing", missing), verdicts, located.sources, notes)
-        return self._write(patch, rules, decision, verdicts, located, notes)
+            judgement = report(Decision(State.CONFLICT, "fact-missing", missing), verdicts, located.sources, notes)
+        else:
+            judgement = self._write(patch, rules, decision, verdicts, located, notes)
+        return replace(judgement, consulted=bool(patch.facts))
 
     def _write(
         self,
