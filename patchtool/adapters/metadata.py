@@ -93,9 +93,7 @@ def _digest(folder: Path) -> str:
         try:
             data = (folder / name).read_bytes()
         except FileNotFoundError:
-            raise InputError(
-                f"{folder / name} does not exist", hint="every patch has patch.toml and codemod.py"
-            ) from None
+            raise InputError(f"{folder / name} does not exist", hint="every patch has patch.toml and codemod.py") from None
         digest.update(b"%s %d\n" % (name.encode(), len(data)))
         digest.update(data)
     return digest.hexdigest()

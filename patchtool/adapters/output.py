@@ -83,7 +83,9 @@ def write_output(
             finally:
                 shutil.rmtree(new, ignore_errors=True)
     except OSError as error:
-        raise EnvironmentFault(f"{dest} cannot be written", hint="make room there", cause=str(error)) from error
+        raise EnvironmentFault(
+            f"{dest} cannot be written", hint="make room there", cause=str(error)
+        ) from error
     return Written(dest, tuple(final_contents(commits)), record.commits, branch)
 
 
@@ -106,7 +108,9 @@ def _refuse_foreign(dest: Path) -> None:
     if record is None:
         raise RefusedError(f"{dest} is in the way: it was not written by patchtool", hint=hint)
     if not _is_intact(dest, record, untracked=True):
-        raise RefusedError(f"{dest} is in the way: it was edited, or commits were added, since we wrote it", hint=hint)
+        raise RefusedError(
+            f"{dest} is in the way: it was edited, or commits were added, since we wrote it", hint=hint
+        )
 
 
 def _is_intact(dest: Path, record: _Record, *, untracked: bool) -> bool:
@@ -126,7 +130,9 @@ def _load(dest: Path) -> _Record | None:
         return None
 
 
-def _build(store: Git, base: str, commits: Sequence[PatchCommit], new: Path, key: str, branch: str) -> _Record:
+def _build(
+    store: Git, base: str, commits: Sequence[PatchCommit], new: Path, key: str, branch: str
+) -> _Record:
     """Make the whole repository in a folder beside its place."""
     git_dir = new / ".git"
     Git(None).run("init", "--quiet", "--template=", str(new))
@@ -143,7 +149,9 @@ def _build(store: Git, base: str, commits: Sequence[PatchCommit], new: Path, key
     if commits:
         stream = import_stream(commits, base=base, when=when, place=lambda path: (modes[path], path), ref=ref)
         made = tuple(
-            git.run("fast-import", "--quiet", "--done", "--date-format=raw", stdin=stream).stdout.decode().split()
+            git.run("fast-import", "--quiet", "--done", "--date-format=raw", stdin=stream)
+            .stdout.decode()
+            .split()
         )
     git.run("-c", "checkout.workers=2", "read-tree", "--reset", "-u", "HEAD")
     record = _Record(key, branch, made, made[-1] if made else base)

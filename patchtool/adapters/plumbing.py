@@ -80,7 +80,9 @@ class Git:
 
     def run(self, *args: str, stdin: bytes | None = None, check: bool = True) -> Result:
         """Run one git command; see `process.run`."""
-        return run([*self._argv, *args], stdin=stdin, env=sealed_environment(), check=check, cwd=self.work_tree)
+        return run(
+            [*self._argv, *args], stdin=stdin, env=sealed_environment(), check=check, cwd=self.work_tree
+        )
 
     def feeding(self, *args: str) -> AbstractContextManager[IO[bytes]]:
         """Start one git command that reads a stream; see `process.feeding`."""
@@ -105,7 +107,9 @@ class Git:
         for name in wanted:
             if "\n" in name:
                 raise EnvironmentFault(f"git cannot be asked for {name!r}: it holds a line break")
-        output = self.run("cat-file", "--batch", stdin="".join(f"{name}\n" for name in wanted).encode()).stdout
+        output = self.run(
+            "cat-file", "--batch", stdin="".join(f"{name}\n" for name in wanted).encode()
+        ).stdout
         found: dict[str, tuple[str, bytes]] = {}
         at = 0
         for name in wanted:

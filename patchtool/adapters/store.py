@@ -134,7 +134,9 @@ class Store:
         return stored
 
     def _different(self, known: StoredRelease, commit: str, artifact: StoredArtifact) -> RefusedError:
-        differing = self.git.line("diff-tree", "-r", "--name-only", "--no-renames", known.commit, commit).splitlines()
+        differing = self.git.line(
+            "diff-tree", "-r", "--name-only", "--no-renames", known.commit, commit
+        ).splitlines()
         first = known.artifacts[0]
         return RefusedError(
             f"{artifact.filename} (sha256:{artifact.sha256}) and {first.filename} (sha256:{first.sha256}) "

@@ -64,7 +64,9 @@ def write(
         if not commits or _is_there(held, journal, digest(commits)):
             applied = journal.applied()
             made = applied.commits if applied else ()
-            return Written(held.root, (), made, applied.branch if applied else None, unchanged=True, notes=notes)
+            return Written(
+                held.root, (), made, applied.branch if applied else None, unchanged=True, notes=notes
+            )
         with _repository(held) as repository:
             full = f"refs/heads/{branch}" if commit and repository else None
             plan = _plan(held, list(commits), repository, full, release=branch.rpartition("/")[2])
@@ -132,8 +134,12 @@ def _plan(
         )
         for number, (path, content) in enumerate(wanted.items())
     )
-    patches = tuple((patch.trailer("Patchtool-Patch"), patch.trailer("Patchtool-Digest")) for patch in commits)
-    applied = Applied(release, digest(commits), patches, files, head=workplace.head, head_branch=workplace.branch)
+    patches = tuple(
+        (patch.trailer("Patchtool-Patch"), patch.trailer("Patchtool-Digest")) for patch in commits
+    )
+    applied = Applied(
+        release, digest(commits), patches, files, head=workplace.head, head_branch=workplace.branch
+    )
     if repository and branch:
         applied = _with_commits(workplace, stored, repository, branch, applied)
     shown = {path: _as_shown(path, content, crlf) for path, content in wanted.items()}
@@ -146,7 +152,8 @@ def _as_shown(path: str, content: bytes, crlf: dict[str, str]) -> bytes:
 
 def _with_stored_endings(patch: PatchCommit, crlf: dict[str, str]) -> PatchCommit:
     contents = {
-        path: content.replace(b"\r\n", b"\n") if path in crlf else content for path, content in patch.contents.items()
+        path: content.replace(b"\r\n", b"\n") if path in crlf else content
+        for path, content in patch.contents.items()
     }
     return replace(patch, contents=contents)
 
@@ -204,7 +211,9 @@ def _move_refs(workplace: Workplace, applied: Applied, repository: Repository) -
     from patchtool.adapters.git import Entry
 
     branch, tip = str(applied.branch), applied.commits[-1]
-    repository.set_index({workplace.in_repository(change.path): Entry(*change.entry_after) for change in applied.files})
+    repository.set_index(
+        {workplace.in_repository(change.path): Entry(*change.entry_after) for change in applied.files}
+    )
     if repository.tip(branch) is None:
         repository.create(branch, tip)
     repository.switch(branch, tip)
