@@ -70,7 +70,7 @@ def find_scope(source: Source, symbol: str) -> Scope | ScopeProblem:
         if isinstance(found, ScopeProblem):
             return found
         node = found
-    replaced = _replaced_from_outside(source.tree, symbol)
+    replaced = replaced_from_outside(source.tree, symbol)
     if replaced:
         return ScopeProblem("scope-ambiguous", f"{symbol} is replaced from outside on line {replaced}")
     return Scope(symbol, node, tuple(owners))
@@ -92,7 +92,7 @@ def _definition(owner: ScopeNode, name: str, symbol: str) -> ScopeNode | ScopePr
     return direct[0]
 
 
-def _replaced_from_outside(tree: ast.Module, symbol: str) -> int | None:
+def replaced_from_outside(tree: ast.Module, symbol: str) -> int | None:
     """Line of ``Class.method = …`` or ``setattr(Class, "method", …)``, or None."""
     if "." not in symbol:
         return None
