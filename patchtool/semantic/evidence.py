@@ -194,7 +194,8 @@ class Method:
                     found += [(statement, inner) for inner in _body_fits(place, wanted, statement, named)]
         known = named_as(wanted.name, env)
         names = {method.name for method, _ in found} or {known}
-        outside = replaced_from_outside(place.source.tree, f"{owner.name}.{sorted(names)[0]}") if isinstance(owner, ast.ClassDef) else None
+        symbol = f"{getattr(owner, 'name', '')}.{sorted(names)[0]}"
+        outside = replaced_from_outside(place.source, symbol)
         if outside:
             return Finding(Held.WRONG, outside, f"{sorted(names)[0]} is replaced from outside the class")
         bindings = [s for s in owner.body for name in bound_names(s) if name in names]
