@@ -91,10 +91,10 @@ def everywhere(
     _current = Globals(Face(json, quiet, verbose, not no_color), project, store, offline, find_links, lock_timeout)
 
 
-def _show(report: Report) -> int:
+def _show(report: Report, *, markdown: bool = False) -> int:
     from patchtool.cli.render import show
 
-    show(report, _current.face)
+    show(report, _current.face, markdown=markdown)
     return int(report.exit_code)
 
 
@@ -202,8 +202,10 @@ def survey(
     from patchtool.commands.survey import SurveyOptions
     from patchtool.commands.survey import survey as command
 
-    options = SurveyOptions(tuple(releases or ()), since, until, bisect, diffs=html is not None)
-    return _show(command(_session(), options))
+    page = _page(html, markdown)
+    options = SurveyOptions(tuple(releases or ()), since, until, bisect, diffs=page is not None)
+    report = command(_session(), options)
+    return _show(report if page is None else _paged(report, page), markdown=markdown)
 
 
 @app.command(epilog="Example: patchtool refresh mtp_tracking")
@@ -245,6 +247,23 @@ def check() -> int:
 
 def _path(text: str | None) -> Path | None:
     return Path(text) if text else None
+
+
+def _page(html: str | None, markdown: bool) -> Path | None:
+    """Where the page goes, looked at before anything slow is done."""
+    if html is None:
+        return None
+    if markdown:
+        raise InputError("--markdown and --html exclude each other", hint="run it twice; the second time is quick")
+    from patchtool.cli.page import page_target
+
+    return page_target(html)
+
+
+def _paged(report: Report, page: Path) -> Report:
+    from patchtool.cli.page import write_page
+
+    return write_page(report, page)
 
 
 def _one_of(on: str | None, tree: str | None) -> None:

@@ -15,7 +15,7 @@ from patchtool.domain.state import Proof, State
 if TYPE_CHECKING:
     from patchtool.cli.app import Face
 
-_COLORS = {
+COLORS = {
     State.APPLIED: "32",
     State.LANDED: "36",
     State.PARTIAL: "33",
@@ -28,12 +28,27 @@ _COLORS = {
 }
 
 
-def show(report: Report, face: Face) -> None:
-    """Write a report to stdout."""
+def show(report: Report, face: Face, *, markdown: bool = False) -> None:
+    """Write a report to stdout; a survey as Markdown where that is asked for."""
     if face.json:
         _write(json.dumps(report.to_json(), indent=2, ensure_ascii=False) + "\n")
         return
+    if report.kind == "survey":
+        _write(_survey(report, face, markdown=markdown))
+        return
     _write(text(report, verbose=face.verbose, quiet=face.quiet, color=face.color and colorful()))
+
+
+def _survey(report: Report, face: Face, *, markdown: bool) -> str:
+    import shutil
+
+    from patchtool.cli.survey import survey_markdown, survey_text
+
+    if markdown:
+        return survey_markdown(report)
+    color = face.color and colorful()
+    width = shutil.get_terminal_size().columns
+    return survey_text(report, color=color, verbose=face.verbose, quiet=face.quiet, width=width)
 
 
 def colorful() -> bool:
@@ -104,7 +119,7 @@ def table(patches: Sequence[PatchReport], *, color: bool) -> str:
     for row, patch in zip(rows, patches):
         cells = [row[i].ljust(widths[i]) for i in columns]
         if color:
-            cells[1] = f"\x1b[{_COLORS[patch.judgement.state]}m{cells[1]}\x1b[0m"
+            cells[1] = f"\x1b[{COLORS[patch.judgement.state]}m{cells[1]}\x1b[0m"
         lines.append("  ".join(cells).rstrip())
     return "\n".join(lines) + "\n"
 
