@@ -109,8 +109,9 @@ def changes(survey: Survey) -> list[StateChange]:
 
 
 def troubles(survey: Survey) -> list[Span]:
-    """The runs that need a person."""
-    return [span for p in patches(survey) for span in spans(survey, p.info.name) if needs_work(span.judgement)]
+    """The runs that need a person; those that reach the newest releases first."""
+    found = [span for p in patches(survey) for span in spans(survey, p.info.name) if needs_work(span.judgement)]
+    return sorted(found, key=lambda span: -(span.index + span.count))
 
 
 def trouble(span: Span) -> str:
@@ -168,6 +169,10 @@ def _landed(survey: Survey) -> str:
             by_release.setdefault(since, []).append(patch.info.name)
     oldest = survey.releases[0].release.tag
     order = [row.release.tag for row in survey.releases if row.release.tag in by_release]
+    if len(order) > _FEW:
+        total = sum(map(len, by_release.values()))
+        first = "by" if order[0] == oldest else "in"
+        return f"Landed: {total} patches, the first {first} {order[0]}, the last in {order[-1]}."
     parts = [
         f"{_names(by_release[tag])} {'by' if tag == oldest else 'in'} {tag}{' or before' if tag == oldest else ''}"
         for tag in order
@@ -195,9 +200,9 @@ def _work(survey: Survey) -> str:
     found = troubles(survey)
     if not found:
         return "Nothing needs work on any release."
-    named = [trouble(span) for span in found[:_FEW]]
-    rest = [f"{len(found) - _FEW} more"] if len(found) > _FEW else []
-    return f"Needs work: {'; '.join(named + rest)}."
+    named = "; ".join(trouble(span) for span in found[:_FEW])
+    rest = f"; and {len(found) - _FEW} more" if len(found) > _FEW else ""
+    return f"Needs work: {named}{rest}."
 
 
 def _is(state: State, number: int) -> str:

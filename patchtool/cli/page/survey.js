@@ -98,7 +98,11 @@
   };
 
   grid.setAttribute("role", "grid");
-  for (const each of cells.flat()) each.tabIndex = -1;
+  for (const each of cells.flat()) {
+    each.tabIndex = -1;
+    each.dataset.at = each.id;
+    each.removeAttribute("id"); /* links open the panel from here on; the browser need not jump as well */
+  }
   aim(at, false);
   grid.addEventListener("click", (event) => {
     const place = placeOf(event.target);
@@ -160,6 +164,7 @@
   /* ---- the panel ---- */
 
   const show = (place) => {
+    const opening = !open;
     if (open) cell(open).removeAttribute("aria-selected");
     open = place;
     cell(place).setAttribute("aria-selected", "true");
@@ -167,7 +172,14 @@
     document.documentElement.classList.add("open");
     history.replaceState(null, "", hash(place));
     fill(place);
+    if (opening) makeRoom();
     reveal(cell(place));
+  };
+  /* The whole map above the panel, as far as it fits. */
+  const makeRoom = () => {
+    const map = $("map").getBoundingClientRect();
+    const covered = map.bottom - panel.getBoundingClientRect().top + 10;
+    if (covered > 0) scrollBy(0, Math.min(covered, map.top - 10));
   };
   const close = (focus = true) => {
     if (!open) return;
@@ -217,13 +229,11 @@
       const item = make("li", "", where(`${path}:${line}`), make("span", "sub", `in ${symbol}${rule ? `, rule ${rule}` : ""}`));
       return item;
     }));
-    list(made, "Nearest candidates", found.candidates.map(candidate));
     list(made, "Files", found.files.map((file) => make("li", "", where(file.path), make("span", "sub",
       make("b", "plus", `+${file.added}`), " ", make("b", "minus", `\u2212${file.removed}`),
       ` blob ${file.before.slice(0, 10)} \u2192 ${file.after.slice(0, 10)}`))));
     list(made, "Notes", found.notes.map((note) => make("li", "", note)));
     list(made, "The patch", about(found, patch, release));
-    if (found.trace) made.append(make("details", "trace", make("summary", "", "Traceback of the codemod"), make("pre", "", found.trace)));
     return made;
   };
   const about = (found, patch, release) => {
@@ -263,9 +273,9 @@
       : each.held_after ? ["made", "+", "made by the patch"] : ["missing", "\u2717", "missing"];
     const item = make("li", `goal ${kind}`, make("span", "mark", mark), make("span", "", each.name));
     item.firstChild.setAttribute("aria-hidden", "true");
-    item.append(make("span", "sub", words));
-    if (each.evidence && each.held_before) item.append(where(each.evidence));
-    else if (each.evidence && !each.held_after) item.append(make("span", "sub", each.evidence));
+    const why = each.evidence && kind === "missing" ? `: ${each.evidence}` : "";
+    item.append(make("span", "sub", words + why));
+    if (each.evidence && kind === "held") item.append(where(each.evidence));
     return item;
   };
   const candidate = (each) => {
@@ -286,10 +296,15 @@
   const MANY = 3000;
   const change = (found) => {
     const made = make("div", "change");
-    if (found.diff === null) {
-      made.append(make("p", "nothing", NOTHING[found.state] || "Nothing is rendered for this release."));
-      return made;
-    }
+    if (found.diff === null) made.append(make("p", "nothing", NOTHING[found.state] || "Nothing is rendered for this release."));
+    else made.append(...rendered(found));
+    const more = make("div", "more");
+    list(more, "Nearest candidates", found.candidates.map(candidate));
+    if (found.trace) more.append(make("h3", "", "Traceback of the codemod"), make("pre", "", found.trace));
+    if (more.childNodes.length) made.append(more);
+    return made;
+  };
+  const rendered = (found) => {
     const lines = data.diffs[found.diff].replace(/\n$/, "").split("\n");
     const view = make("div", "diff");
     view.tabIndex = 0;
@@ -297,14 +312,11 @@
     view.setAttribute("aria-label", "Rendered diff");
     const reader = diffReader();
     view.append(...lines.slice(0, MANY).map(reader));
-    made.append(view);
-    if (lines.length > MANY) {
-      const more = make("button", "quiet", `Show ${lines.length - MANY} more lines`);
-      more.type = "button";
-      more.addEventListener("click", () => { view.append(...lines.slice(MANY).map(reader)); more.remove(); });
-      made.append(more);
-    }
-    return made;
+    if (lines.length <= MANY) return [view];
+    const rest = make("button", "quiet", `Show ${lines.length - MANY} more lines`);
+    rest.type = "button";
+    rest.addEventListener("click", () => { view.append(...lines.slice(MANY).map(reader)); rest.remove(); });
+    return [view, rest];
   };
   const NOTHING = {
     landed: "Nothing to apply: upstream has it.",
@@ -338,8 +350,7 @@
   };
   const line = (kind, text, before = "", after = "") => {
     const made = make("span", `l ${kind}`, text === "" ? " " : text, "\n");
-    made.dataset.before = before;
-    made.dataset.after = after;
+    made.dataset.gutter = `${String(before).padStart(5)} ${String(after).padStart(5)} `;
     return made;
   };
 
