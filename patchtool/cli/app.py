@@ -91,10 +91,10 @@ def everywhere(
     _current = Globals(Face(json, quiet, verbose, not no_color), project, store, offline, find_links, lock_timeout)
 
 
-def _show(report: Report, *, markdown: bool = False) -> int:
+def _show(report: Report) -> int:
     from patchtool.cli.render import show
 
-    show(report, _current.face, markdown=markdown)
+    show(report, _current.face)
     return int(report.exit_code)
 
 
@@ -205,7 +205,7 @@ def survey(
     page = _page(html, markdown)
     options = SurveyOptions(tuple(releases or ()), since, until, bisect, diffs=page is not None)
     report = command(_session(), options)
-    return _show(report if page is None else _paged(report, page), markdown=markdown)
+    return _paged(report, page) if page else _mapped(report, markdown)
 
 
 @app.command(epilog="Example: patchtool refresh mtp_tracking")
@@ -260,10 +260,17 @@ def _page(html: str | None, markdown: bool) -> Path | None:
     return page_target(html)
 
 
-def _paged(report: Report, page: Path) -> Report:
+def _paged(report: Report, page: Path) -> int:
     from patchtool.cli.page import write_page
 
-    return write_page(report, page)
+    return _show(write_page(report, page))
+
+
+def _mapped(report: Report, markdown: bool) -> int:
+    from patchtool.cli.survey import show_survey
+
+    show_survey(report, _current.face, markdown=markdown)
+    return int(report.exit_code)
 
 
 def _one_of(on: str | None, tree: str | None) -> None:

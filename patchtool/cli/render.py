@@ -28,27 +28,12 @@ COLORS = {
 }
 
 
-def show(report: Report, face: Face, *, markdown: bool = False) -> None:
-    """Write a report to stdout; a survey as Markdown where that is asked for."""
+def show(report: Report, face: Face) -> None:
+    """Write a report to stdout."""
     if face.json:
-        _write(json.dumps(report.to_json(), indent=2, ensure_ascii=False) + "\n")
+        write(json.dumps(report.to_json(), indent=2, ensure_ascii=False) + "\n")
         return
-    if report.kind == "survey":
-        _write(_survey(report, face, markdown=markdown))
-        return
-    _write(text(report, verbose=face.verbose, quiet=face.quiet, color=face.color and colorful()))
-
-
-def _survey(report: Report, face: Face, *, markdown: bool) -> str:
-    import shutil
-
-    from patchtool.cli.survey import survey_markdown, survey_text
-
-    if markdown:
-        return survey_markdown(report)
-    color = face.color and colorful()
-    width = shutil.get_terminal_size().columns
-    return survey_text(report, color=color, verbose=face.verbose, quiet=face.quiet, width=width)
+    write(text(report, verbose=face.verbose, quiet=face.quiet, color=face.color and colorful()))
 
 
 def colorful() -> bool:
@@ -178,10 +163,10 @@ def error_text(error: PatchtoolError) -> str:
 def write_error_json(error: PatchtoolError) -> None:
     """An error as the one JSON document."""
     body = {"message": error.message, "cause": error.cause, "hint": error.hint}
-    _write(json.dumps({"schema": SCHEMA, "exit_code": int(error.exit_code), "error": body}, indent=2) + "\n")
+    write(json.dumps({"schema": SCHEMA, "exit_code": int(error.exit_code), "error": body}, indent=2) + "\n")
 
 
-def _write(words: str) -> None:
+def write(words: str) -> None:
     """Bytes of upstream that are not UTF-8 go out as they came in."""
     sys.stdout.flush()
     sys.stdout.buffer.write(words.encode("utf-8", "surrogateescape"))

@@ -42,6 +42,7 @@ PROOFS = {Proof.AGREES: "+", Proof.DISPUTES: "!"}
 """Behind the letter: what the behavioural tests say."""
 
 _NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+_ALL = {1: "the patch", 2: "both patches"}
 _FEW = 4
 # What a terminal, or a reader's eye, would obey instead of show: controls, bidirectional overrides, zero widths.
 _UNSHOWN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
@@ -117,8 +118,8 @@ def troubles(survey: Survey) -> list[Span]:
 def trouble(span: Span) -> str:
     """One run that needs a person, as a clause."""
     found = span.judgement
-    disputed = " and disputed by its tests" if found.proof is Proof.DISPUTES else ""
-    return f"{span.patch} is {found.state.value}{disputed} on {span.where}"
+    disputed = " but is disputed by its tests" if found.proof is Proof.DISPUTES else ""
+    return f"{span.patch} {_is(found.state, 1)}{disputed} on {span.where}"
 
 
 def headline(survey: Survey) -> str:
@@ -132,11 +133,11 @@ def headline(survey: Survey) -> str:
     if not total:
         return f"The series is empty on {newest.release}"
     order = [State.LANDED, *(state for state in State if state is not State.LANDED)]
-    clauses = []
+    clauses: list[str] = []
     for state in (state for state in order if tally[state]):
         number = tally[state]
         if number == total:
-            subject = "the patch" if total == 1 else f"all {_number(total)} patches"
+            subject = _ALL.get(total, f"all {_number(total)} patches")
         else:
             subject = f"{_number(number)} of {_number(total)} patches" if not clauses else _number(number)
         clauses.append(f"{subject} {_is(state, number)}")

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+import shutil
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
-from patchtool.cli.render import COLORS, explanation
+from patchtool.cli.render import COLORS, colorful, explanation, show, write
 from patchtool.cli.summary import (
     GLYPHS,
     MEANINGS,
@@ -26,6 +28,9 @@ from patchtool.domain.report import Report
 from patchtool.domain.state import Proof, State
 from patchtool.domain.survey import Survey
 
+if TYPE_CHECKING:
+    from patchtool.cli.app import Face
+
 _MARKS = {
     State.APPLIED: "🟦",
     State.LANDED: "🟩",
@@ -40,6 +45,17 @@ _MARKS = {
 _PROOF_WORDS = {Proof.AGREES: "tests agree", Proof.DISPUTES: "tests dispute it"}
 _WORD = 12
 _SHOWN = 12
+
+
+def show_survey(report: Report, face: Face, *, markdown: bool) -> None:
+    """Write a survey to stdout; JSON goes before Markdown."""
+    if face.json:
+        show(report, face)
+    elif markdown:
+        write(survey_markdown(report))
+    else:
+        color, width = face.color and colorful(), shutil.get_terminal_size().columns
+        write(survey_text(report, color=color, verbose=face.verbose, quiet=face.quiet, width=width))
 
 
 def survey_text(report: Report, *, color: bool, verbose: bool, quiet: bool = False, width: int = 80) -> str:
@@ -72,15 +88,11 @@ def survey_text(report: Report, *, color: bool, verbose: bool, quiet: bool = Fal
 def survey_markdown(report: Report) -> str:
     """The matrix as a GitHub table, what changed, what needs work, and what the states mean."""
     survey = report.survey or Survey(())
-    parts = [f"**{headline(survey)}.** " + " ".join(_escaped(line) for line in sentences(survey))]
+    parts = [" ".join([f"**{headline(survey)}.**", *map(_escaped, sentences(survey))])]
     names = [p.info.name for p in patches(survey)]
     if survey.releases and names:
         head = ["release", *(f"`{name}`" for name in names)]
-        rows = [
-            [row.release.tag, *(_markdown_cell(p.judgement, before) for p, before in zip(row.patches, _before(survey, i)))]
-            for i, row in enumerate(survey.releases)
-        ]
-        table = [head, ["---"] * len(head), *rows]
+        table = [head, ["---"] * len(head), *_markdown_rows(survey)]
         parts.append("\n".join(f"| {' | '.join(line)} |" for line in table))
     if found := changes(survey):
         lines = [f"- `{c.patch}`: {c.before} → **{c.after}** in {c.release}" for c in found]
@@ -203,6 +215,12 @@ def _before(survey: Survey, index: int) -> list[State | None]:
     if index == 0:
         return [None] * len(survey.releases[0].patches)
     return [p.judgement.state for p in survey.releases[index - 1].patches]
+
+
+def _markdown_rows(survey: Survey) -> Iterator[list[str]]:
+    for index, row in enumerate(survey.releases):
+        pairs = zip(row.patches, _before(survey, index))
+        yield [row.release.tag, *(_markdown_cell(patch.judgement, before) for patch, before in pairs)]
 
 
 def _markdown_cell(judgement: Judgement, before: State | None) -> str:

@@ -1,6 +1,7 @@
 """Headless Chromium over its debugging pipe: JSON, NUL-terminated, on file descriptors 3 and 4; no package needed."""
 
 import base64
+import fcntl
 import json
 import os
 import selectors
@@ -20,26 +21,37 @@ def find() -> str | None:
     return next((path for path in map(shutil.which, _NAMES) if path), None)
 
 
+def _high(end: int) -> int:
+    """The same end of a pipe under a number that is out of the way of 3 and 4."""
+    moved = fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, 10)
+    os.close(end)
+    return moved
+
+
 class Browser:
     """One browser process; pages in it see each other's storage only within one `context`."""
 
     def __init__(self, executable: str, profile: Path) -> None:
         self.errors = (profile / "chromium.log").open("wb")
-        ours_in, theirs_out = os.pipe()
-        theirs_in, ours_out = os.pipe()
+        ours_in, theirs_out = (_high(end) for end in os.pipe())
+        theirs_in, ours_out = (_high(end) for end in os.pipe())
         flags = (
             "--headless --no-sandbox --disable-gpu --disable-dev-shm-usage --no-first-run --disable-extensions "
             "--disable-background-networking --disable-component-update --disable-sync --hide-scrollbars "
             "--force-color-profile=srgb --remote-debugging-pipe"
         )
-        # The shell puts the pipes where the browser looks for them.
-        script = f'exec "$0" {flags} --user-data-dir="$1" about:blank 3<&{theirs_in} 4>&{theirs_out}'
+
+        def place() -> None:
+            os.dup2(theirs_in, 3)
+            os.dup2(theirs_out, 4)
+
         self.process = subprocess.Popen(
-            ["/bin/sh", "-c", script, executable, str(profile / "user")],
+            [executable, *flags.split(), f"--user-data-dir={profile / 'user'}", "about:blank"],
             stdin=subprocess.DEVNULL,
             stdout=self.errors,
             stderr=self.errors,
-            pass_fds=(theirs_in, theirs_out),
+            pass_fds=(3, 4),
+            preexec_fn=place,
             env={**os.environ, "HOME": str(profile)},
         )
         os.close(theirs_in)
@@ -116,9 +128,7 @@ class Page:
         self.session = browser.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network", "DOM", "Accessibility"):
             self.call(f"{domain}.enable")
-        self.call(
-            "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False
-        )
+        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
         self.media(scheme)
         self.call("Emulation.setFocusEmulationEnabled", enabled=True)
         self.call("Emulation.setScriptExecutionDisabled", value=not script)
@@ -177,6 +187,10 @@ class Page:
         )
         for kind in ("mousePressed", "mouseReleased"):
             self.call("Input.dispatchMouseEvent", type=kind, x=spot[0], y=spot[1], button="left", clickCount=1)
+
+    def close(self) -> None:
+        self.call("Page.close")
+        self.browser.events = [event for event in self.browser.events if event.get("sessionId") != self.session]
 
     def complaints(self) -> list[str]:
         """Whatever the console, the log or an uncaught exception said."""

@@ -33,7 +33,7 @@ def page_target(text: str) -> Path:
         InputError: It is no place for a file.
     """
     path = Path(text).resolve()
-    if text in ("", "-") or path.exists() and not path.is_file():
+    if text in ("", "-") or (path.exists() and not path.is_file()):
         raise InputError(f"--html {text or repr(text)} is no file", hint="name a file, such as survey.html")
     if not path.parent.is_dir():
         raise InputError(f"--html {text}: there is no folder {path.parent}", hint=f"mkdir -p {path.parent}")

@@ -95,7 +95,7 @@ def _section(section: Section) -> str:
 
 
 def _nav(sections: Sequence[Section]) -> str:
-    if len(sections) < 2:  # noqa: PLR2004 -- nothing to choose from
+    if len(sections) == 1:
         return ""
     links = "".join(f'<a href="#{section.name}">{text(section.title)}</a>' for section in sections)
     return f'<nav aria-label="Parts of the report">{links}</nav>'

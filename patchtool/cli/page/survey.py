@@ -58,8 +58,8 @@ def _legend(survey: Survey) -> str:
     seen = counts(survey)
     return "".join(
         f'<button type="button" class="chip" data-state="{state.value}" aria-pressed="false" '
-        f'title="{text(MEANINGS[state])}"><span class="swatch s-{state.value}" aria-hidden="true">{_glyph(state)}</span>'
-        f'{state.value} <span class="count">{seen[state]}</span></button>'
+        f'title="{text(MEANINGS[state])}"><span class="swatch s-{state.value}" aria-hidden="true">'
+        f'{_glyph(state)}</span>{state.value} <span class="count">{seen[state]}</span></button>'
         for state in State
         if seen[state]
     )
@@ -96,19 +96,21 @@ def _cell(survey: Survey, column: int, index: int) -> str:
     same_after = (
         column + 1 < len(survey.releases) and survey.releases[column + 1].patches[index].judgement.state is state
     )
-    edges = "".join([" first" * (not same_before), " last" * (not same_after), " changed" * (column > 0 and not same_before)])
+    changed = column > 0 and not same_before
+    edges = " first" * (not same_before) + " last" * (not same_after) + " changed" * changed
     words = f"{state.value}{_PROOF_WORDS.get(proof, '')}"
     reason = f" ({patch.judgement.reason})" if patch.judgement.reason else ""
+    name, tag = text(patch.info.name), text(row.release.tag)
     return (
-        f'<td id="{text(row.release.tag)}/{text(patch.info.name)}" data-state="{state.value}" class="s-{state.value}{edges}" '
-        f'title="{text(patch.info.name)} on {text(row.release.tag)}: {words}{text(reason)}">'
+        f'<td id="{tag}/{name}" data-state="{state.value}" class="s-{state.value}{edges}" '
+        f'title="{name} on {tag}: {words}{text(reason)}">'
         f'<span class="tile"><span aria-hidden="true">{_glyph(state)}{_mark(proof)}</span>'
-        f'<span class="vh">{words}{", changed here" if "changed" in edges else ""}</span></span></td>'
+        f'<span class="vh">{words}{", changed here" if changed else ""}</span></span></td>'
     )
 
 
 def _glyph(state: State) -> str:
-    return "–" if state is State.ABSENT else GLYPHS[state]
+    return "\u2013" if state is State.ABSENT else GLYPHS[state]
 
 
 def _mark(proof: Proof) -> str:
