@@ -41,6 +41,8 @@ MEANINGS = {
 PROOFS = {Proof.AGREES: "+", Proof.DISPUTES: "!"}
 """Behind the letter: what the behavioural tests say."""
 
+PROOF_WORDS = {Proof.AGREES: "tests agree", Proof.DISPUTES: "tests dispute it"}
+
 _NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _ALL = {1: "the patch", 2: "both patches"}
 _FEW = 4

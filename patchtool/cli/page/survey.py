@@ -9,6 +9,7 @@ from patchtool.cli.page.document import Section, asset, filled, text
 from patchtool.cli.summary import (
     GLYPHS,
     MEANINGS,
+    PROOF_WORDS,
     PROOFS,
     changes,
     counts,
@@ -25,7 +26,6 @@ from patchtool.domain.state import Proof, State
 from patchtool.domain.survey import Survey, SurveyedRelease
 
 _DENSE = 24
-_PROOF_WORDS = {Proof.AGREES: ", tests agree", Proof.DISPUTES: ", tests dispute it"}
 
 
 def survey_section(report: Report) -> Section:
@@ -69,7 +69,7 @@ def _marks(survey: Survey) -> str:
     """The legend of what stands beside a state, where anything does."""
     proofs = {p.judgement.proof for row in survey.releases for p in row.patches}
     parts = ['<span class="notch" aria-hidden="true"></span>state changed'] if changes(survey) else []
-    parts += [f"<b>{PROOFS[proof]}</b> {_PROOF_WORDS[proof][2:]}" for proof in PROOFS if proof in proofs]
+    parts += [f"<b>{PROOFS[proof]}</b> {PROOF_WORDS[proof]}" for proof in PROOFS if proof in proofs]
     return "".join(f"<span>{part}</span>" for part in parts)
 
 
@@ -98,7 +98,7 @@ def _cell(survey: Survey, column: int, index: int) -> str:
     )
     changed = column > 0 and not same_before
     edges = " first" * (not same_before) + " last" * (not same_after) + " changed" * changed
-    words = f"{state.value}{_PROOF_WORDS.get(proof, '')}"
+    words = f"{state.value}, {PROOF_WORDS[proof]}" if proof in PROOF_WORDS else state.value
     reason = f" ({patch.judgement.reason})" if patch.judgement.reason else ""
     name, tag = text(patch.info.name), text(row.release.tag)
     return (
