@@ -20,6 +20,8 @@ def diff(word: str = "new") -> str:
         f"diff --git a/{FILE} b/{FILE}\nindex 1111..2222 100644\n--- a/{FILE}\n+++ b/{FILE}\n"
         f"@@ -10,3 +10,4 @@ def f():\n same = 1\n--- a = 'it starts with two more'\n"
         f"+++ b = '{word}'\n+    c = 3\n end = 1\n"
+        "@@ -30,2 +31 @@\n keep\n-gone\n\\ No newline at end of file\n"
+        "diff --git a/other.py b/other.py\n--- a/other.py\n+++ b/other.py\n@@ -1 +1 @@\n-x\n+y\n"
     )
 
 

@@ -117,7 +117,8 @@ def test_the_network_is_out_of_reach_even_for_a_script_of_its_own(browser: Brows
     page = browser.page().open(file.as_uri())
     added = page.evaluate(
         "(() => { const s = document.createElement('script'); s.textContent = 'window.ran = 1';"
-        " document.body.append(s); document.body.setAttribute('onclick', 'window.ran = 2'); document.body.click(); return window.ran || 0; })()"
+        " document.body.append(s); document.body.setAttribute('onclick', 'window.ran = 2');"
+        " document.body.click(); return window.ran || 0; })()"
     )
     assert added == 0
     assert page.evaluate("fetch('http://127.0.0.1:9/').then(() => 'went', () => 'refused')") == "refused"
@@ -145,14 +146,15 @@ def test_click_opens_evidence_and_the_diff(opened: Opened) -> None:
 def test_diff_knows_what_is_a_header_and_what_is_code(opened: Opened) -> None:
     page = opened(troubled(), "#v0.5.11/moved")
     kinds = page.evaluate("[...document.querySelectorAll('.diff .l')].map((l) => l.className.slice(2))")
-    assert kinds == ["file", "meta", "meta", "meta", "hunk", "same", "del", "add", "add", "same"]
+    first = ["file", "meta", "meta", "meta", "hunk", "same", "del", "add", "add", "same"]
+    assert kinds == [*first, "hunk", "same", "del", "meta", "file", "meta", "meta", "hunk", "del", "add"]
     grounds = page.evaluate(
         "['add', 'del', 'same'].map((k) => getComputedStyle(document.querySelector('.diff .' + k)).backgroundColor)"
     )
     assert len(set(grounds)) == 3
-    gutters = page.evaluate("[...document.querySelectorAll('.diff .l')].slice(5).map((l) => l.dataset.gutter)")
+    gutters = page.evaluate("[...document.querySelectorAll('.diff .l')].slice(5, 13).map((l) => l.dataset.gutter)")
     gutters = [" ".join(gutter.split()) for gutter in gutters]
-    assert gutters == ["10 10", "11", "11", "12", "12 13"]
+    assert gutters == ["10 10", "11", "11", "12", "12 13", "", "30 31", "31"]
 
 
 def test_conflict_shows_candidates_instead_of_a_diff(opened: Opened) -> None:
