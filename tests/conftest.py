@@ -80,6 +80,20 @@ def _machine_environment() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
+def source_archive(test_cache: Path) -> Path:
+    """A release's real source archive; later releases have none."""
+    path = test_cache / "sglang-0.5.10.tar.gz"
+    with locked(test_cache / "lock", 600), _machine_environment():
+        if not path.exists():
+            index = PyPI()
+            (found,) = (
+                each for each in index.artifacts("sglang", Release("0.5.10")) if each.filename == path.name
+            )
+            index.download(found, test_cache)
+    return path
+
+
+@pytest.fixture(scope="session")
 def stored(tmp_path_factory: pytest.TempPathFactory, wheel: Wheel) -> Stored:
     """The run's store with the named release in it; one store for all workers of a parallel run."""
     base = tmp_path_factory.getbasetemp()

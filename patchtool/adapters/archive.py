@@ -21,6 +21,8 @@ _NATIVE = re.compile(r"\.(so(\.\d+)*|pyd|dylib|dll|exe|a|lib|o|obj)$", re.IGNORE
 _LARGEST = 4 * 1024**3
 """Bytes unpacked; a release of a Python project beyond it is a bomb."""
 _ENCRYPTED = 0x1
+_METHODS = (0, 8)
+"""Stored and deflated."""
 _UTF8 = 0x800
 
 
@@ -73,6 +75,7 @@ def open_archive(file: IO[bytes], filename: str) -> Iterator[Archive]:
         RefusedError: Neither ``.whl`` nor ``.tar.gz``, or damaged in a way its checksum does not explain.
     """
     # Imported here: reading releases that are in the store already needs neither.
+    import gzip
     import tarfile
     import zipfile
     import zlib
@@ -87,7 +90,15 @@ def open_archive(file: IO[bytes], filename: str) -> Iterator[Archive]:
                 yield _SourceArchive(source, filename)
         else:
             raise RefusedError(f"{filename} is neither a wheel nor a .tar.gz")
-    except (zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError, NotImplementedError) as error:
+    except (
+        zipfile.BadZipFile,
+        tarfile.TarError,
+        gzip.BadGzipFile,
+        zlib.error,
+        EOFError,
+        NotImplementedError,
+        UnicodeDecodeError,
+    ) as error:
         raise RefusedError(f"{filename} cannot be read", cause=str(error)) from error
 
 
@@ -100,8 +111,8 @@ class _Wheel:
         check = _Check(self._filename)
         for info in self._wheel.infolist():
             name, kind = info.orig_filename, stat.S_IFMT(info.external_attr >> 16)
-            if info.flag_bits & _ENCRYPTED:
-                check.refuse(name, "it is encrypted")
+            if info.flag_bits & _ENCRYPTED or info.compress_type not in _METHODS:
+                check.refuse(name, "it is encrypted, or compressed in an unusual way")
             if not name.isascii() and not info.flag_bits & _UTF8:
                 check.refuse(name, "its name is not in UTF-8")
             if name.endswith("/") and kind in (0, stat.S_IFDIR):

@@ -1,15 +1,24 @@
 """Small archives, harmless and hostile, built by hand."""
 
+from __future__ import annotations
+
 import hashlib
 import io
 import stat
 import tarfile
 import zipfile
-from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 VERSION = "1.2.3"
 METADATA = f"Metadata-Version: 2.1\nName: sglang\nVersion: {VERSION}\n\nDescription\n"
-FILES: dict[str, bytes] = {"sglang/__init__.py": b"", "sglang/run.sh": b"#!/bin/sh\n", "sglang/srt/a.py": b"a = 1\n"}
+FILES: dict[str, bytes] = {
+    "sglang/__init__.py": b"",
+    "sglang/run.sh": b"#!/bin/sh\n",
+    "sglang/srt/a.py": b"a = 1\n",
+}
 
 
 def entry(name: str, mode: int = stat.S_IFREG | 0o644) -> zipfile.ZipInfo:
@@ -38,7 +47,9 @@ def make_wheel(
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def make_sdist(path: Path, members: list[tarfile.TarInfo] | None = None, files: dict[str, bytes] | None = None) -> str:
+def make_sdist(
+    path: Path, members: list[tarfile.TarInfo] | None = None, files: dict[str, bytes] | None = None
+) -> str:
     """Write a source archive and return its SHA-256; `members` come after the files, without content."""
     path.parent.mkdir(parents=True, exist_ok=True)
     top = f"sglang-{VERSION}"

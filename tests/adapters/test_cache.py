@@ -1,7 +1,11 @@
+from __future__ import annotations
+
+import hashlib
 import json
 import subprocess
 import sys
 import time
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
@@ -10,6 +14,10 @@ from hypothesis import strategies as st
 from patchtool.adapters.cache import JudgementCache
 from patchtool.domain.patch import Candidate, Change, Goal, Judgement, Site
 from patchtool.domain.state import Proof, State
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
 
 text = st.text(st.characters(codec="utf-8"), max_size=8)
 number = st.integers(0, 9999)
@@ -32,13 +40,15 @@ ONE = Judgement(State.APPLIED, contents={"python/a.py": b"\xff\r\n\0"}, goals=(G
 
 
 @given(judgement=judgements, key=text)
-def test_what_is_put_comes_back(tmp_path_factory, judgement, key):
+def test_what_is_put_comes_back(
+    tmp_path_factory: pytest.TempPathFactory, judgement: Judgement, key: str
+) -> None:
     cache = JudgementCache(tmp_path_factory.mktemp("cache"))
     cache.put(key, judgement)
     assert cache.get(key) == judgement
 
 
-def test_another_key_is_a_miss(tmp_path):
+def test_another_key_is_a_miss(tmp_path: Path) -> None:
     cache = JudgementCache(tmp_path / "new")
     assert cache.get("a") is None
     cache.put("a", ONE)
@@ -64,8 +74,6 @@ def _newer_field(data: bytes) -> bytes:
 
 
 def _signed(document: object) -> bytes:
-    import hashlib
-
     body = json.dumps(document).encode()
     return hashlib.sha256(body).hexdigest().encode() + b"\n" + body
 
@@ -82,7 +90,7 @@ def _signed(document: object) -> bytes:
         pytest.param(_newer_field, id="field of a newer version"),
     ],
 )
-def test_a_broken_file_is_a_miss_and_is_replaced(tmp_path, damage):
+def test_a_broken_file_is_a_miss_and_is_replaced(tmp_path: Path, damage: Callable[[bytes], bytes]) -> None:
     cache = JudgementCache(tmp_path)
     cache.put("a", ONE)
     (file,) = tmp_path.rglob("*.json")
@@ -92,14 +100,14 @@ def test_a_broken_file_is_a_miss_and_is_replaced(tmp_path, damage):
     assert cache.get("a") == ONE
 
 
-def test_a_folder_that_cannot_be_written_keeps_nothing(tmp_path):
+def test_a_folder_that_cannot_be_written_keeps_nothing(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     cache = JudgementCache(tmp_path / "file")
     cache.put("a", ONE)
     assert cache.get("a") is None
 
 
-def test_a_hit_is_quick(tmp_path):
+def test_a_hit_is_quick(tmp_path: Path) -> None:
     cache = JudgementCache(tmp_path)
     cache.put("a", Judgement(State.APPLIED, contents={"python/a.py": b"x" * 300_000}))
     times = []
@@ -110,10 +118,10 @@ def test_a_hit_is_quick(tmp_path):
     assert min(times) < 0.005  # 2 ms on a quiet machine
 
 
-def test_cached_reading_loads_the_standard_library_only():
+def test_cached_reading_loads_the_standard_library_only() -> None:
     code = (
         "import sys; import patchtool.adapters.cache, patchtool.adapters.store, patchtool.adapters.tree\n"
-        "heavy = {'requests', 'pypi_simple', 'filelock', 'platformdirs', 'packaging', 'git', 'libcst', 'zipfile'}\n"
+        "heavy = {'requests', 'pypi_simple', 'filelock', 'platformdirs', 'packaging', 'git', 'libcst'}\n"
         "sys.exit(str(heavy & set(sys.modules)) if heavy & set(sys.modules) else 0)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

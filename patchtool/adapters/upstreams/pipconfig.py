@@ -59,8 +59,17 @@ def read_pip_config() -> PipConfig:
     environment = {name: value for name, value in os.environ.items() if name not in _TALKATIVE}
     # Elsewhere than in the user's folder: `-m` would import a file called pip.py from there.
     listing = run([sys.executable, "-m", "pip", "config", "list"], env=environment, cwd=Path(sys.prefix))
+    return parse_pip_config(listing.stdout.decode(errors="replace"))
+
+
+def parse_pip_config(listing: str) -> PipConfig:
+    """Read the output of ``pip config list``: ``section.key='value'``, the value in Python's spelling.
+
+    Raises:
+        InputError: A value makes no sense.
+    """
     try:
-        return parse_pip_config(listing.stdout.decode(errors="replace"))
+        return _config(_values(listing))
     except (ValueError, SyntaxError) as error:
         raise InputError(
             "pip's settings cannot be understood",
@@ -69,8 +78,7 @@ def read_pip_config() -> PipConfig:
         ) from None
 
 
-def parse_pip_config(listing: str) -> PipConfig:
-    """Read the output of ``pip config list``: ``section.key='value'``, the value in Python's spelling."""
+def _values(listing: str) -> dict[str, str]:
     sections: dict[str, dict[str, str]] = {name: {} for name in _SECTIONS}
     for line in listing.splitlines():
         found = _LINE.fullmatch(line.strip())
@@ -78,7 +86,10 @@ def parse_pip_config(listing: str) -> PipConfig:
             continue
         key = _ALIASES.get(found["key"], found["key"])
         sections[found["section"]][key] = str(ast.literal_eval(found["value"]))
-    values = {key: value for name in _SECTIONS for key, value in sections[name].items() if value.strip()}
+    return {key: value for name in _SECTIONS for key, value in sections[name].items() if value.strip()}
+
+
+def _config(values: dict[str, str]) -> PipConfig:
     default = PipConfig()
     return PipConfig(
         index=values.get("index-url"),
