@@ -138,7 +138,7 @@ class Workplace:
             names[:] = [name for name in names if name != "__pycache__"]
             for name in files:
                 file = Path(folder, name)
-                if name.endswith(".py") and file.is_file() and wanted.search(file.read_bytes()):
+                if name.endswith(".py") and not file.is_symlink() and wanted.search(file.read_bytes()):
                     found.append(_LAYOUT + file.relative_to(self.base).as_posix())
         return sorted(found)
 

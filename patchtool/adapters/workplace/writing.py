@@ -57,22 +57,25 @@ def write(
         EnvironmentFault: Git, the disk or another run stood in the way; the tree is as before.
     """
     journal = Journal(workplace.state_dir)
+    full = f"refs/heads/{branch}" if commit and workplace.checkout else None
+    wish = (digest(commits), full)
+    # Most runs find their work done: that takes no lock, no GitPython and no further process.
+    if not journal.pending() and not journal.undoing() and _is_there(workplace, journal.applied(), wish):
+        return _unchanged(workplace, journal)
     with exclusive(workplace, lock_timeout) as held:
         recovery = settle(held, journal)
         notes = (f"a run that was killed was {recovery.kind}",) if recovery else ()
         held = fresh(held) if recovery else held
-        if not commits or _is_there(held, journal, digest(commits)):
-            applied = journal.applied()
-            made = applied.commits if applied else ()
-            return Written(
-                held.root, (), made, applied.branch if applied else None, unchanged=True, notes=notes
-            )
+        if _is_there(held, journal.applied(), wish):
+            return _unchanged(held, journal, notes)
+        _refuse_other(held, journal)
+        if not commits:
+            return Written(held.root, unchanged=True, notes=notes)
         with _repository(held) as repository:
-            full = f"refs/heads/{branch}" if commit and repository else None
             plan = _plan(held, list(commits), repository, full, release=branch.rpartition("/")[2])
             _carry_out(held, journal, plan, repository)
-        paths = tuple(change.path for change in plan.applied.files)
-        return Written(held.root, paths, plan.applied.commits, branch if full else None, notes=notes)
+    paths = tuple(change.path for change in plan.applied.files)
+    return Written(held.root, paths, plan.applied.commits, branch if full else None, notes=notes)
 
 
 def blockers(workplace: Workplace, paths: Sequence[str], *, commit: bool = True) -> list[obstacles.Blocker]:
@@ -90,19 +93,31 @@ def blockers(workplace: Workplace, paths: Sequence[str], *, commit: bool = True)
     return found
 
 
-def _is_there(workplace: Workplace, journal: Journal, wanted: str) -> bool:
+def _is_there(workplace: Workplace, applied: Applied | None, wish: tuple[str, str | None]) -> bool:
+    wanted = applied is not None and (applied.digest, applied.branch) == wish
+    return wanted and applied is not None and state_of(workplace, applied).kind == "intact"
+
+
+def _unchanged(workplace: Workplace, journal: Journal, notes: tuple[str, ...] = ()) -> Written:
     applied = journal.applied()
     if applied is None:
-        return False
+        return Written(workplace.root, unchanged=True, notes=notes)
+    branch = applied.branch.removeprefix("refs/heads/") if applied.branch else None
+    return Written(workplace.root, (), applied.commits, branch, unchanged=True, notes=notes)
+
+
+def _refuse_other(workplace: Workplace, journal: Journal) -> None:
+    """Refuse to write over what is applied; forget it where somebody has taken it out by hand."""
+    applied = journal.applied()
+    if applied is None:
+        return
     standing = state_of(workplace, applied)
     if standing.kind == "gone":
         journal.forget()
-        return False
-    if standing.kind == "intact" and applied.digest == wanted:
-        return True
+        return
+    edited = f", and edited since: {', '.join(standing.paths)}" if standing.paths else ""
     raise RefusedError(
-        f"{workplace.root} has the series for {applied.release} applied already"
-        + (f", and edited since: {', '.join(standing.paths)}" if standing.paths else ""),
+        f"{workplace.root} has a series for {applied.release} applied already{edited}",
         hint="take it out first with patchtool unapply",
     )
 
@@ -211,6 +226,10 @@ def _move_refs(workplace: Workplace, applied: Applied, repository: Repository) -
     from patchtool.adapters.git import Entry
 
     branch, tip = str(applied.branch), applied.commits[-1]
+    if repository.head() != (applied.head_branch, applied.head):
+        raise RefusedError(
+            f"HEAD of {workplace.root} moved while the series was written", hint="run it again"
+        )
     repository.set_index(
         {workplace.in_repository(change.path): Entry(*change.entry_after) for change in applied.files}
     )

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from patchtool.adapters.workplace import open_workplace, recorded, state_of, unapply, write
+from patchtool.adapters.workplace import open_workplace, recorded, state_of, swap, unapply, write, writing
 from patchtool.domain.errors import RefusedError
 from tests.adapters.workplace.conftest import BRANCH, A, B, snapshot
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from patchtool.adapters.commits import Written
     from tests.adapters.workplace.conftest import Lab
 
@@ -89,12 +90,62 @@ def test_nothing_to_write(lab: Lab) -> None:
     assert lab.git(root, "branch", "--format=%(refname:short)") == "main"
 
 
-def test_other_series_on_top_is_refused(lab: Lab) -> None:
+@pytest.mark.parametrize(("patches", "commit"), [(1, True), (0, True), (2, False)])
+def test_another_wish_on_top_is_refused(lab: Lab, patches: int, *, commit: bool) -> None:
     root = lab.checkout()
     _write(lab, root)
     with pytest.raises(RefusedError, match="applied already") as caught:
-        write(open_workplace(root), lab.series()[:1], commit=True, branch=BRANCH)
+        write(open_workplace(root), lab.series()[:patches], commit=commit, branch=BRANCH)
     assert "unapply" in str(caught.value.hint)
+
+
+def test_done_already_is_seen_by_the_standard_library_and_two_processes(lab: Lab) -> None:
+    root = lab.checkout()
+    _write(lab, root)
+    script = f"""
+import sys
+started = []
+sys.addaudithook(lambda event, args: event == "subprocess.Popen" and started.append(args[1]))
+from patchtool.adapters.workplace import open_workplace, recorded, state_of
+from pathlib import Path
+place = open_workplace(Path({str(root)!r}))
+assert state_of(place, recorded(place)).kind == "intact"
+assert len(started) == 2, started
+foreign = {{"git", "filelock", "libcst", "typer"}} & set(sys.modules)
+assert not foreign, foreign
+"""
+    subprocess.run([sys.executable, "-c", script], check=True, cwd=Path(__file__).parents[3])
+
+
+def test_a_commit_made_in_the_meantime_is_kept(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = lab.checkout()
+    before = snapshot(root)
+    real = swap.swap_in
+
+    def meanwhile(*args: Any) -> None:
+        lab.git(root, "commit", "-q", "--allow-empty", "-m", "mine")
+        real(*args)
+
+    monkeypatch.setattr(writing, "swap_in", meanwhile)
+    with pytest.raises(RefusedError, match="moved while"):
+        _write(lab, root)
+    assert lab.git(root, "log", "-1", "--format=%s") == "mine"
+    assert snapshot(root) == before
+    assert _clean(lab, root)
+
+
+def test_a_file_saved_in_the_meantime_is_kept(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = lab.package(lab.folder / "site-packages").parent
+    real = swap.swap_in
+
+    def meanwhile(*args: Any) -> None:
+        (root / AT).write_bytes(b"mine = 1\n")
+        real(*args)
+
+    monkeypatch.setattr(writing, "swap_in", meanwhile)
+    with pytest.raises(RefusedError, match=r"a\.py"):
+        _write(lab, root)
+    assert (root / AT).read_bytes() == b"mine = 1\n"
 
 
 def test_files_only(lab: Lab) -> None:
