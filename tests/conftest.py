@@ -97,10 +97,7 @@ def source_archive(test_cache: Path) -> Path:
 def stored(tmp_path_factory: pytest.TempPathFactory, wheel: Wheel) -> Stored:
     """The run's store with the named release in it; one store for all workers of a parallel run."""
     base = tmp_path_factory.getbasetemp()
-    store = Store(
-        (base.parent if "PYTEST_XDIST_WORKER" in _MACHINE or "PYTEST_XDIST_WORKER" in os.environ else base)
-        / "store.git"
-    )
+    store = Store((base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "store.git")
 
     def have(version: str) -> Store:
         path = wheel(version)

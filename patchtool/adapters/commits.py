@@ -76,6 +76,11 @@ class Written:
     notes: tuple[str, ...] = ()
 
 
+def blob_id(content: bytes, algorithm: str = "sha1") -> str:
+    """The id git gives to these bytes."""
+    return hashlib.new(algorithm, b"blob %d\0%s" % (len(content), content), usedforsecurity=False).hexdigest()
+
+
 def final_contents(commits: Sequence[PatchCommit]) -> dict[str, bytes]:
     """The bytes of every file after the whole series, by path, sorted."""
     merged: dict[str, bytes] = {}

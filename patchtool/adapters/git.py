@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
     from patchtool.adapters.checkout import Checkout
 
-_GUARDS = [word for guard in GUARDS for word in ("-c", guard)]
+# Objects must be on disk before a ref names them, and the ref before our journal calls it done.
+_GUARDS = [word for guard in (*GUARDS, "core.fsync=all") for word in ("-c", guard)]
 _HINT = "see what git says, then run it again"
 _UNDER_WAY = {
     "MERGE_HEAD": ("a merge", "git merge --continue or --abort"),
@@ -78,9 +79,10 @@ def opened(checkout: Checkout) -> Iterator[Repository]:
 def _without_outer_git() -> Iterator[None]:
     """Hide what a hook or an editor had set: GitPython reads and passes on the process's environment."""
     outer = dict(os.environ)
-    os.environ.clear()
     # GitPython looks for the program when it is imported, and its complaint is a page long.
-    os.environ.update(person_environment(), GIT_PYTHON_REFRESH="quiet")
+    inner = person_environment() | {"GIT_PYTHON_REFRESH": "quiet"}
+    os.environ.clear()
+    os.environ.update(inner)
     try:
         yield
     finally:
@@ -134,9 +136,8 @@ class Repository:
         with tempfile.TemporaryFile() as source:
             source.write(stream)
             source.seek(0)
-            # Objects must be on disk before a ref names them, whatever the person's core.fsync.
             flags = ("--quiet", "--done", "--date-format=raw")
-            made = self._run("-c", "core.fsync=committed", "fast-import", *flags, istream=source)
+            made = self._run("fast-import", *flags, istream=source)
         return made.decode().split()
 
     def blobs(self, commit: str, paths: Iterable[str]) -> dict[str, Entry]:
@@ -183,6 +184,9 @@ class Repository:
             self._run("symbolic-ref", "-m", "patchtool", "HEAD", branch)
         else:
             self._run("update-ref", "--no-deref", "-m", "patchtool", "HEAD", commit)
+        # Not every git does this for a symbolic ref.
+        with (self._checkout.git_dir / "HEAD").open("rb") as stream:
+            os.fsync(stream.fileno())
 
     def _run(self, *args: str, istream: BinaryIO | None = None, with_exceptions: bool = True) -> bytes:
         return self._git.execute(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import shutil
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _RECORD = "patchtool.json"
+_HINT = "make room there, or choose another folder with --output"
 # Running the tree must not make it look edited.
 _EXCLUDE = b"__pycache__/\n*.pyc\n"
 
@@ -68,24 +70,29 @@ def write_output(
     if there:
         return there
     _refuse_foreign(dest)
-    new, old = (dest.with_name(f".{dest.name}.patchtool-{word}") for word in ("new", "old"))
     try:
         dest.parent.mkdir(parents=True, exist_ok=True)
         with locked(dest.with_name(f".{dest.name}.lock"), lock_timeout):
-            _settle(dest, new, old)
-            there = _wanted_one(dest, key)
-            if there:
-                return there
-            _refuse_foreign(dest)
-            try:
-                record = _build(Git(store_git_dir), base_commit, commits, new, key, branch)
-                _swap(dest, new, old)
-            finally:
-                shutil.rmtree(new, ignore_errors=True)
+            return _replace(Git(store_git_dir), base_commit, commits, dest, key, branch)
     except OSError as error:
-        raise EnvironmentFault(
-            f"{dest} cannot be written", hint="make room there", cause=str(error)
-        ) from error
+        raise EnvironmentFault(f"{dest} cannot be written", hint=_HINT, cause=str(error)) from error
+
+
+def _replace(
+    store: Git, base: str, commits: Sequence[PatchCommit], dest: Path, key: str, branch: str
+) -> Written:
+    """Build beside the place and swap; under the lock, so everything is looked at again."""
+    new, old = (dest.with_name(f".{dest.name}.patchtool-{word}") for word in ("new", "old"))
+    _settle(dest, new, old)
+    there = _wanted_one(dest, key)
+    if there:
+        return there
+    _refuse_foreign(dest)
+    try:
+        record = _build(store, base, commits, new, key, branch)
+        _swap(dest, new, old)
+    finally:
+        shutil.rmtree(new, ignore_errors=True)
     return Written(dest, tuple(final_contents(commits)), record.commits, branch)
 
 
@@ -122,8 +129,12 @@ def _is_intact(dest: Path, record: _Record, *, untracked: bool) -> bool:
 
 
 def _load(dest: Path) -> _Record | None:
+    file = dest / ".git" / _RECORD
     try:
-        told = json.loads((dest / ".git" / _RECORD).read_bytes())
+        if file.stat().st_uid != os.geteuid():
+            # Git would run what its configuration says.
+            return None
+        told = json.loads(file.read_bytes())
         return _Record(told["key"], told["branch"], tuple(told["commits"]), told["head"])
     except (OSError, ValueError, KeyError, TypeError):
         # Without a record of ours it is somebody else's, whatever it is.

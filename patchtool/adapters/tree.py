@@ -13,7 +13,7 @@ _NO_MATCH = 1
 
 
 class GitTree:
-    """The `Tree` port over a commit; every question is one git process and writes nothing.
+    """The `Tree` port over a commit; however many paths it is asked for, one git process answers.
 
     Args:
         git: The repository.
@@ -23,10 +23,14 @@ class GitTree:
     def __init__(self, git: Git, commit: str) -> None:
         self.git = git
         self.commit = commit
+        self._blobs: dict[str, str | None] = {}  # a commit never changes, so what was asked once is known
 
     def blob_ids(self, paths: Iterable[str]) -> Mapping[str, str]:
         """Git blob ids of those paths that exist as regular files."""
-        return self.git.blob_ids(self.commit, paths)
+        wanted = list(paths)
+        unknown = [path for path in wanted if path not in self._blobs]
+        self._blobs |= {**dict.fromkeys(unknown), **self.git.blob_ids(self.commit, unknown)}
+        return {path: blob for path in wanted if (blob := self._blobs[path]) is not None}
 
     def read(self, path: str) -> bytes | None:
         """The file's bytes, or None where it does not exist."""

@@ -163,10 +163,16 @@ def diff(
     on: OnOption = None,
     patch: Annotated[Optional[str], typer.Option("--patch", metavar="NAME", help="One patch only.")] = None,
     stat: Annotated[bool, typer.Option("--stat", help="Count lines instead.")] = False,
+    between: Annotated[
+        Optional[str], typer.Option("--range", metavar="OLD..NEW", help="Compare the renderings on two releases.")
+    ] = None,
 ) -> int:
     """Show the rendered series as a diff."""
+    from patchtool.commands.diff import compare
     from patchtool.commands.diff import diff as command
 
+    if between:
+        return _show(compare(_session(), between))
     return _show(command(_session(), on=on, patch=patch, as_stat=stat))
 
 
@@ -181,6 +187,25 @@ def explain(
 
     _one_of(on, tree)
     return _show(command(_session(), patch, on=on, tree=_path(tree)))
+
+
+@app.command(epilog="Example: patchtool rebase --to v0.5.14 --dry-run")
+def rebase(
+    to: Annotated[str, typer.Option("--to", metavar="RELEASE", help="A release, newer or older, or latest.")],
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the plan, write nothing.")] = False,
+    accept: Annotated[
+        Optional[list[str]], typer.Option("--accept", metavar="PATCH", help="Its drift or dispute was reviewed.")
+    ] = None,
+    reason: Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why it is fine.")] = "",
+    at: Annotated[
+        Optional[list[str]], typer.Option("--at", metavar="PATCH=PATH:SYMBOL", help="Where its scope is now.")
+    ] = None,
+) -> int:
+    """Move pin and series to another release."""
+    from patchtool.commands.rebase import RebaseOptions
+    from patchtool.commands.rebase import rebase as command
+
+    return _show(command(_session(), RebaseOptions(to, dry_run, tuple(accept or ()), reason, tuple(at or ()))))
 
 
 @app.command(epilog="Example: patchtool survey --since v0.5.12 --bisect mtp_tracking")

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from patchtool.domain.errors import ExitCode, PatchtoolError
+from patchtool.domain.rebase import Plan
 from patchtool.domain.report import SCHEMA, PatchReport, Report
 from patchtool.domain.state import Proof, State
 
@@ -60,6 +61,10 @@ def text(report: Report, *, verbose: bool, quiet: bool, color: bool) -> str:
     if report.kind == "table" and report.patches:
         parts.append(table(report.patches, color=color))
         parts += [_trouble(patch) for patch in report.patches if _needs_words(patch)]
+    if report.kind == "rebase" and report.plan is not None:
+        parts.append(plan_table(report.plan, report.patches, color=color))
+        parts += [explanation(patch) for patch in report.patches if verbose or _needs_words(patch)]
+        parts += [_fails_since(report.plan)]
     if report.kind == "explain":
         parts += [explanation(patch) for patch in report.patches]
     if verbose and report.kind == "table":
@@ -107,6 +112,37 @@ def table(patches: Sequence[PatchReport], *, color: bool) -> str:
             cells[1] = f"\x1b[{_COLORS[patch.judgement.state]}m{cells[1]}\x1b[0m"
         lines.append("  ".join(cells).rstrip())
     return "\n".join(lines) + "\n"
+
+
+def plan_table(plan: Plan, patches: Sequence[PatchReport], *, color: bool) -> str:
+    """What each patch was and is, and the evidence in short."""
+    rows = [("patch", str(plan.start), str(plan.to), "because")]
+    for step, patch in zip(plan.steps, patches):
+        rows.append((step.patch, step.before or "?", step.after, _because(patch)))
+    widths = [max(len(row[i]) for row in rows) for i in range(3)]
+    lines = []
+    for number, row in enumerate(rows):
+        cells = [row[i].ljust(widths[i]) for i in range(3)]
+        if color and number:
+            cells[2] = f"\x1b[{_COLORS[State(row[2])]}m{cells[2]}\x1b[0m"
+        lines.append("  ".join([*cells, row[3]]).rstrip())
+    return "\n".join(lines) + "\n"
+
+
+def _because(patch: PatchReport) -> str:
+    found = patch.judgement
+    held = [goal for goal in found.goals if goal.held_before]
+    if found.state is State.LANDED and held:
+        lines = ", ".join(goal.evidence.rpartition(":")[2] for goal in held)
+        return f"all {len(held)} goals hold, lines {lines}"
+    if found.state.changes_tree:
+        return f"{len(found.sites)} site{'s' if len(found.sites) != 1 else ''}, +{patch.added}/-{patch.removed}"
+    return found.reason or ""
+
+
+def _fails_since(plan: Plan) -> str:
+    known = [step for step in plan.steps if step.changed_on is not None]
+    return "".join(f"{step.patch} fails from {step.changed_on} on, of the releases in the store\n" for step in known)
 
 
 def _needs_words(patch: PatchReport) -> bool:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from patchtool.adapters.commits import PatchCommit, Written
 from patchtool.commands.diffing import git_diff
-from patchtool.commands.locking import pin_moved, settle
-from patchtool.commands.rendering import Rendering, render, selected
+from patchtool.commands.locking import judged, pin_moved
+from patchtool.commands.rendering import Rendering, selected
 from patchtool.commands.session import Session, upstream_of
 from patchtool.domain.errors import ExitCode, RefusedError
 from patchtool.domain.ports import Tree
@@ -62,7 +62,7 @@ def _to_output(session: Session, options: ApplyOptions) -> Report:
     stored = session.pinned(fetch=options.fetch)
     tree = session.store.tree(stored.commit)
     chosen = selected(project.patches, options.only, options.skip)
-    settled = settle(render(chosen, tree, stored.release, session.cache), project.lock, stored.release, tree)
+    settled = judged(session, tree, stored.release, chosen)
     moved = pin_moved(project.lock, stored.release)
     code = max(settled.exit_code, ExitCode.FINDINGS) if moved else settled.exit_code
     dest = options.output or Path("build") / f"sglang-{stored.release.tag}"

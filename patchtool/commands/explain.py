@@ -6,8 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from patchtool.adapters.stored import StoredRelease
-from patchtool.commands.locking import settle
-from patchtool.commands.rendering import render, selected
+from patchtool.commands.locking import judged
+from patchtool.commands.rendering import selected
 from patchtool.commands.session import Session, upstream_of
 from patchtool.domain.release import Release
 from patchtool.domain.report import PatchReport, Report
@@ -42,8 +42,7 @@ def explain(session: Session, name: str, *, on: str | None, tree: Path | None) -
         )
     stored = session.named(on)
     content = session.store.tree(stored.commit)
-    rendering = render(project.patches, content, stored.release, session.cache)
-    settled = settle(rendering, project.lock, stored.release, content)
+    settled = judged(session, content, stored.release)
     found = next(p for p in settled.rendering.patches if p.info.name == name)
     since, note = _since(session, stored, found)
     return Report(
@@ -73,5 +72,4 @@ def _since(session: Session, stored: StoredRelease, found: PatchReport) -> tuple
 
 def _state_on(session: Session, stored: StoredRelease, name: str) -> State:
     tree = session.store.tree(stored.commit)
-    rendering = render(session.project.patches, tree, stored.release, session.cache)
-    return next(p.judgement.state for p in rendering.patches if p.info.name == name)
+    return next(p.judgement.state for p in judged(session, tree, stored.release).rendering.patches if p.info.name == name)

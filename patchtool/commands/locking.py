@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from patchtool.adapters.stored import StoredRelease
-from patchtool.commands.rendering import Rendering
+from patchtool.commands.rendering import Rendering, render
+from patchtool.commands.session import Session
 from patchtool.domain.errors import ExitCode
 from patchtool.domain.lock import Lock, LockedPatch, LockedRelease
-from patchtool.domain.patch import Judgement
+from patchtool.domain.patch import Judgement, PatchInfo
 from patchtool.domain.ports import Tree
 from patchtool.domain.release import Release
 from patchtool.domain.report import PatchReport
@@ -77,6 +79,31 @@ def _code(patch: PatchReport) -> ExitCode:
     return max(patch.judgement.state.exit_code, patch.judgement.proof.exit_code)
 
 
+def judged(
+    session: Session, tree: Tree, release: Release | None, patches: Sequence[PatchInfo] | None = None
+) -> Settled:
+    """Render the series on a tree and hold it against the lock.
+
+    Args:
+        session: The run.
+        tree: The upstream state.
+        release: Which release that is, where known.
+        patches: Those of the series that are asked for; all by default.
+    """
+    project = session.project
+    chosen = placed(project.patches if patches is None else patches, project.lock, release)
+    return settle(render(chosen, tree, release, session.cache), project.lock, release, tree)
+
+
+def placed(patches: Sequence[PatchInfo], lock: Lock, release: Release | None) -> tuple[PatchInfo, ...]:
+    """The series with the places that a person pointed at when the release was recorded."""
+    recorded = lock.releases.get(release) if release else None
+    if recorded is None:
+        return tuple(patches)
+    places = {name: patch.at for name, patch in recorded.patches.items()}
+    return tuple(replace(info, at=info.at or places.get(info.name, "")) for info in patches)
+
+
 def pin_moved(lock: Lock, release: Release) -> str | None:
     """A sentence when the pin stands on a release that the lock was not written for, or None."""
     if lock.pin is None or lock.pin == release or release in lock.releases:
@@ -89,7 +116,7 @@ def record(lock: Lock, stored: StoredRelease, rendering: Rendering) -> Lock:
     old = lock.releases.get(stored.release)
     patches = {}
     for patch in rendering.patches:
-        now = LockedPatch.of(patch.info.digest, patch.judgement)
+        now = LockedPatch.of(patch.info, patch.judgement)
         before = old.patches.get(patch.info.name) if old else None
         if before is not None and before.digest == now.digest:
             now = replace(now, proof=before.proof, accepted=before.accepted)

@@ -10,7 +10,7 @@ from patchtool.adapters.plumbing import Git
 from patchtool.adapters.project import LOCK, write_lock
 from patchtool.adapters.stored import StoredRelease
 from patchtool.commands.apply import patch_commits
-from patchtool.commands.locking import record
+from patchtool.commands.locking import placed, record
 from patchtool.commands.rendering import Rendering, render, selected
 from patchtool.commands.session import Session, upstream_of
 from patchtool.domain.errors import ExitCode
@@ -30,7 +30,8 @@ def refresh(session: Session, names: Sequence[str]) -> Report:
     project = session.own_project("refresh")
     selected(project.patches, names, ())
     stored = session.pinned()
-    rendering = render(project.patches, session.store.tree(stored.commit), stored.release, session.cache)
+    patches = placed(project.patches, project.lock, stored.release)
+    rendering = render(patches, session.store.tree(stored.commit), stored.release, session.cache)
     code = rendering.exit_code
     old = project.lock.releases.get(stored.release)
     strangers = _changed_besides(project.patches, names, {n: p.digest for n, p in old.patches.items()} if old else {})

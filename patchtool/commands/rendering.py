@@ -180,7 +180,7 @@ def _judge(
 def _key(info: PatchInfo, ids: Mapping[str, str], release: Release | None, paths: Sequence[str]) -> str:
     """What a judgement depends on: the patch, the blobs it looks at, the tool and the grammar it runs on."""
     older = bool(info.since and release and release < Release(info.since))
-    parts = [engine_digest(), sys.version.split()[0], info.digest, str(older)]
+    parts = [engine_digest(), sys.version.split()[0], info.digest, info.at, str(older)]
     parts += [f"{path} {ids.get(path, '-')}" for path in paths]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 

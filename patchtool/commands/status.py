@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from patchtool.commands.locking import pin_moved, settle
-from patchtool.commands.rendering import render
+from patchtool.commands.locking import judged, pin_moved
 from patchtool.commands.session import Session, upstream_of
 from patchtool.domain.errors import ExitCode
 from patchtool.domain.report import Report
@@ -24,8 +23,7 @@ def status(session: Session, *, on: str | None, tree: Path | None) -> Report:
     stored = session.named(on)
     project = session.project
     content = session.store.tree(stored.commit)
-    rendering = render(project.patches, content, stored.release, session.cache)
-    settled = settle(rendering, project.lock, stored.release, content)
+    settled = judged(session, content, stored.release)
     moved = pin_moved(project.lock, project.pin.release)
     return Report(
         "status",

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from patchtool.adapters.workplace import Workplace, originals, recorded, state_of
-from patchtool.commands.locking import Settled, settle
-from patchtool.commands.rendering import Overlay, render, selected
+from patchtool.commands.locking import Settled, judged
+from patchtool.commands.rendering import Overlay, selected
 from patchtool.commands.session import Session
 from patchtool.domain.ports import Tree
 from patchtool.domain.report import Upstream
@@ -39,7 +39,6 @@ def judge_tree(
         edited = f", edited since: {', '.join(standing.paths)}" if standing.kind == "edited" else ""
         notes.append(f"the series is applied here since an earlier run ({applied.branch or 'files only'}){edited}")
     release = workplace.release
-    rendering = render(selected(project.patches, only, skip), tree, release, session.cache)
     if release is not None and release != project.pin.release:
         notes.append(f"this tree is {release}, the pin is {project.pin.release}")
-    return settle(rendering, project.lock, release, tree), tuple(notes)
+    return judged(session, tree, release, selected(project.patches, only, skip)), tuple(notes)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from patchtool.domain.errors import InputError
-from patchtool.domain.patch import Judgement
+from patchtool.domain.patch import Judgement, PatchInfo
 from patchtool.domain.release import Release
 
 VERSION = 1
@@ -24,6 +24,7 @@ class LockedPatch:
         goals: Names of the goals that held on the release as it came.
         files: For each changed path the blob ids before and after.
         accepted: Why a person accepted a drift or a dispute, or empty.
+        at: ``path:Symbol`` where a person says that its scope is, or empty.
     """
 
     digest: str
@@ -32,12 +33,14 @@ class LockedPatch:
     goals: tuple[str, ...] = ()
     files: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     accepted: str = ""
+    at: str = ""
 
     @classmethod
-    def of(cls, digest: str, judgement: Judgement) -> LockedPatch:
+    def of(cls, info: PatchInfo, judgement: Judgement) -> LockedPatch:
         """Record a judgement."""
         return cls(
-            digest=digest,
+            digest=info.digest,
+            at=info.at,
             state=judgement.state.value,
             proof=judgement.proof.value,
             goals=tuple(goal.name for goal in judgement.goals if goal.held_before),
@@ -46,11 +49,11 @@ class LockedPatch:
 
     def difference(self, judgement: Judgement) -> str | None:
         """In what a judgement differs from the record, or None."""
-        now = LockedPatch.of(self.digest, judgement)
-        if now.state != self.state:
-            return f"the lock says {self.state}, it is {now.state}"
-        for path in sorted({*now.files, *self.files}):
-            if now.files.get(path) != self.files.get(path):
+        if judgement.state.value != self.state:
+            return f"the lock says {self.state}, it is {judgement.state.value}"
+        files = {change.path: (change.before, change.after) for change in judgement.changes}
+        for path in sorted({*files, *self.files}):
+            if files.get(path) != self.files.get(path):
                 return f"{path} renders differently from what the lock recorded"
         return None
 
@@ -128,6 +131,8 @@ def _patch_table(patch: LockedPatch) -> dict[str, Any]:
         table["goals"] = list(patch.goals)
     if patch.accepted:
         table["accepted"] = patch.accepted
+    if patch.at:
+        table["at"] = patch.at
     if patch.files:
         table["files"] = {path: list(ids) for path, ids in sorted(patch.files.items())}
     return table
@@ -141,4 +146,5 @@ def _read_patch(table: Mapping[str, Any]) -> LockedPatch:
         goals=tuple(table.get("goals", ())),
         files={path: (before, after) for path, (before, after) in table.get("files", {}).items()},
         accepted=table.get("accepted", ""),
+        at=table.get("at", ""),
     )

@@ -25,6 +25,7 @@ class PatchInfo:
         last_update: ISO date.
         digest: SHA-256 of the patch's own files, hex; the cache's and the trailer's key.
         codemod: Path of its ``codemod.py``.
+        at: ``path:Symbol`` where a person says that its scope is on this release, or empty.
     """
 
     name: str
@@ -40,6 +41,7 @@ class PatchInfo:
     last_update: str = ""
     digest: str = ""
     codemod: str = ""
+    at: str = ""
 
     @property
     def footprint(self) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from patchtool.domain.errors import ExitCode
 from patchtool.domain.patch import Judgement, PatchInfo
+from patchtool.domain.rebase import Plan
 from patchtool.domain.release import Release
 from patchtool.domain.survey import Survey
 
@@ -154,8 +155,9 @@ class Report:
         notes: Further lines for a person, each a sentence.
         text: What the verb prints as it is, such as a diff.
         extra: Further members of the JSON document.
-        kind: How the face lays it out: ``table``, ``explain``, ``diff``, ``survey`` or ``none``.
+        kind: How the face lays it out: ``table``, ``explain``, ``diff``, ``survey``, ``rebase`` or ``none``.
         survey: The matrix, for ``survey``.
+        plan: The move, for ``rebase``.
     """
 
     verb: str
@@ -169,6 +171,7 @@ class Report:
     extra: dict[str, Any] = field(default_factory=dict)
     kind: str = "table"
     survey: Survey | None = None
+    plan: Plan | None = None
 
     def to_json(self) -> dict[str, Any]:
         """The whole document."""

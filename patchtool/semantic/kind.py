@@ -61,6 +61,10 @@ class SemanticKind:
 
     def _judge(self, info: PatchInfo, patch: type[SemanticPatch], tree: Tree, release: Release | None) -> Judgement:
         rules = [r if r.target else replace(r, target=info.targets[0]) for r in patch.all_rules()]
+        if info.at:
+            path, _, symbol = info.at.rpartition(":")
+            rules = [replace(rule, target=path, scope=pointed(rule.scope, symbol)) for rule in rules]
+            info = replace(info, targets=(path,))
         located = locate(info, rules, tree, release)
         if isinstance(located, Judgement):
             return located
@@ -107,6 +111,17 @@ class SemanticKind:
             places = ", ".join(f"{old} is now {new}" for old, new in located.moved.items())
             return done.as_state(State.DRIFTED, "target-moved", places)
         return done
+
+
+def pointed(scope: str, symbol: str) -> str:
+    """A rule's scope where a person says it is now: the whole of it, or its class.
+
+    Args:
+        scope: As the rule states it, ``Class.method``.
+        symbol: Another symbol; with fewer parts than the scope it stands for the scope's first ones.
+    """
+    ours, theirs = scope.split("."), symbol.split(".")
+    return ".".join(theirs + ours[len(theirs) :])
 
 
 def examine_all(patch: type[SemanticPatch], rules: Sequence[Rule], sources: dict[str, Source]) -> list[RuleVerdict]:

@@ -12,7 +12,8 @@ import shutil
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from patchtool.adapters.files import atomic_write
+from patchtool.adapters.commits import blob_id
+from patchtool.adapters.files import atomic_write, safe_join
 from patchtool.domain.errors import EnvironmentFault
 
 if TYPE_CHECKING:
@@ -136,15 +137,15 @@ class Journal:
             shutil.rmtree(self.folder / "originals", ignore_errors=True)
 
     def original(self, change: FileChange) -> bytes:
-        """The bytes a file had before."""
-        try:
-            return (self.folder / change.original).read_bytes()
-        except OSError as error:
+        """The bytes a file had before; a record that came with a downloaded tree must not lead out of it."""
+        file = safe_join(self.folder, change.original)
+        content = file.read_bytes() if file.is_file() else b""
+        if blob_id(content) != change.disk_before:
             raise EnvironmentFault(
-                f"the original of {change.path} is missing from {self.folder}",
+                f"the original of {change.path} is missing from {self.folder}, or damaged",
                 hint="restore the file from its release or with git, then remove that folder",
-                cause=str(error),
-            ) from error
+            )
+        return content
 
 
 def sync_folder(folder: Path) -> None:

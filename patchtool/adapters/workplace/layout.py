@@ -107,7 +107,7 @@ def _markers(folder: Path) -> Iterator[tuple[Path, str]]:
             yield marker.parent, unquote(url.path)
     for marker in sorted(folder.glob(f"__editable___{PACKAGE}_*_finder.py")):
         yield from ((marker, named) for named in _finder_mapping(marker))
-    markers = [*folder.glob(f"__editable__.{PACKAGE}-*.pth"), *folder.glob(f"_{PACKAGE}.pth")]
+    markers = [*folder.glob(f"__editable__.{PACKAGE}-*.pth"), *folder.glob(f"_*{PACKAGE}.pth")]
     for marker in sorted([*markers, *folder.glob(f"{PACKAGE}.egg-link")]):
         lines = marker.read_text(encoding="utf-8", errors="replace").splitlines()
         yield from (

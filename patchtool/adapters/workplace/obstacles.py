@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from patchtool.adapters.workplace.tree import blob_id
+from patchtool.adapters.commits import blob_id
 from patchtool.domain.errors import RefusedError
 
 if TYPE_CHECKING:

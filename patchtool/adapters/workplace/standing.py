@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from patchtool.adapters.commits import blob_id
 from patchtool.adapters.workplace.journal import Applied, Journal
-from patchtool.adapters.workplace.tree import blob_id
 
 if TYPE_CHECKING:
     from patchtool.adapters.workplace.tree import Workplace

@@ -6,8 +6,8 @@ import os
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from patchtool.adapters.commits import blob_id
 from patchtool.adapters.workplace.journal import sync_folder
-from patchtool.adapters.workplace.tree import blob_id
 from patchtool.domain.errors import RefusedError
 
 if TYPE_CHECKING:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 from dataclasses import dataclass, field
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from patchtool.adapters.checkout import discover
+from patchtool.adapters.commits import blob_id
 from patchtool.adapters.files import safe_join
 from patchtool.adapters.workplace.guess import release_of_files, release_of_tags
 from patchtool.adapters.workplace.journal import Journal
@@ -24,11 +24,6 @@ if TYPE_CHECKING:
     from patchtool.domain.release import Release
 
 _LAYOUT = "python/"
-
-
-def blob_id(content: bytes, algorithm: str = "sha1") -> str:
-    """The id git gives to these bytes."""
-    return hashlib.new(algorithm, b"blob %d\0%s" % (len(content), content), usedforsecurity=False).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -138,7 +133,11 @@ class Workplace:
             names[:] = [name for name in names if name != "__pycache__"]
             for name in files:
                 file = Path(folder, name)
-                if name.endswith(".py") and not file.is_symlink() and wanted.search(file.read_bytes()):
+                if not name.endswith(".py") or file.is_symlink():
+                    continue
+                content = file.read_bytes()
+                # Plain search first: the expression alone takes ten times as long.
+                if word.encode() in content and wanted.search(content):
                     found.append(_LAYOUT + file.relative_to(self.base).as_posix())
         return sorted(found)
 

@@ -79,6 +79,8 @@ def unapply(workplace: Workplace, *, lock_timeout: float = LOCK_TIMEOUT) -> list
         with _repository(held, applied) as repository:
             if repository and applied.branch:
                 _refuse_moved(held, applied, repository)
+            # Read before the note is made: without its originals nothing could ever be taken out.
+            originals(held, applied)
             journal.begin_undo()
             return take_back(held, journal, applied, repository)
 

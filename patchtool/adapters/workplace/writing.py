@@ -6,13 +6,12 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from patchtool.adapters.commits import PatchCommit, Written, digest, final_contents, import_stream
+from patchtool.adapters.commits import PatchCommit, Written, blob_id, digest, final_contents, import_stream
 from patchtool.adapters.files import LOCK_TIMEOUT
 from patchtool.adapters.workplace import obstacles
 from patchtool.adapters.workplace.journal import Applied, FileChange, Journal
 from patchtool.adapters.workplace.standing import state_of
 from patchtool.adapters.workplace.swap import stage, swap_in
-from patchtool.adapters.workplace.tree import blob_id
 from patchtool.adapters.workplace.undo import exclusive, fresh, settle, take_back
 from patchtool.domain.errors import RefusedError
 
@@ -63,19 +62,29 @@ def write(
     if not journal.pending() and not journal.undoing() and _is_there(workplace, journal.applied(), wish):
         return _unchanged(workplace, journal)
     with exclusive(workplace, lock_timeout) as held:
-        recovery = settle(held, journal)
-        notes = (f"a run that was killed was {recovery.kind}",) if recovery else ()
-        held = fresh(held) if recovery else held
-        if _is_there(held, journal.applied(), wish):
-            return _unchanged(held, journal, notes)
-        _refuse_other(held, journal)
-        if not commits:
-            return Written(held.root, unchanged=True, notes=notes)
-        with _repository(held) as repository:
-            plan = _plan(held, list(commits), repository, full, release=branch.rpartition("/")[2])
-            _carry_out(held, journal, plan, repository)
-    paths = tuple(change.path for change in plan.applied.files)
-    return Written(held.root, paths, plan.applied.commits, branch if full else None, notes=notes)
+        return _write(held, journal, list(commits), wish, release=branch.rpartition("/")[2])
+
+
+def _write(
+    workplace: Workplace,
+    journal: Journal,
+    commits: list[PatchCommit],
+    wish: tuple[str, str | None],
+    release: str,
+) -> Written:
+    recovery = settle(workplace, journal)
+    notes = (f"a run that was killed was {recovery.kind}",) if recovery else ()
+    workplace = fresh(workplace) if recovery else workplace
+    if _is_there(workplace, journal.applied(), wish):
+        return _unchanged(workplace, journal, notes)
+    _refuse_other(workplace, journal)
+    if not commits:
+        return _unchanged(workplace, journal, notes)
+    with _repository(workplace) as repository:
+        plan = _plan(workplace, commits, repository, wish[1], release)
+        _carry_out(workplace, journal, plan, repository)
+    applied = plan.applied
+    return Written(workplace.root, tuple(plan.wanted), applied.commits, _short(applied.branch), notes=notes)
 
 
 def blockers(workplace: Workplace, paths: Sequence[str], *, commit: bool = True) -> list[obstacles.Blocker]:
@@ -94,16 +103,21 @@ def blockers(workplace: Workplace, paths: Sequence[str], *, commit: bool = True)
 
 
 def _is_there(workplace: Workplace, applied: Applied | None, wish: tuple[str, str | None]) -> bool:
-    wanted = applied is not None and (applied.digest, applied.branch) == wish
-    return wanted and applied is not None and state_of(workplace, applied).kind == "intact"
+    if applied is None or (applied.digest, applied.branch) != wish:
+        return False
+    return state_of(workplace, applied).kind == "intact"
 
 
 def _unchanged(workplace: Workplace, journal: Journal, notes: tuple[str, ...] = ()) -> Written:
     applied = journal.applied()
     if applied is None:
         return Written(workplace.root, unchanged=True, notes=notes)
-    branch = applied.branch.removeprefix("refs/heads/") if applied.branch else None
+    branch = _short(applied.branch)
     return Written(workplace.root, (), applied.commits, branch, unchanged=True, notes=notes)
+
+
+def _short(branch: str | None) -> str | None:
+    return branch.removeprefix("refs/heads/") if branch else None
 
 
 def _refuse_other(workplace: Workplace, journal: Journal) -> None:
@@ -145,7 +159,7 @@ def _plan(
             disk_before=blob_id(originals[path]),
             disk_after=blob_id(_as_shown(path, content, crlf)),
             original=f"originals/{number}",
-            mode=workplace.on_disk(path).stat().st_mode & 0o7777,
+            mode=workplace.on_disk(path).stat().st_mode & 0o777,
         )
         for number, (path, content) in enumerate(wanted.items())
     )
@@ -189,7 +203,7 @@ def _with_commits(
     made = repository.make(stream)
     tip = repository.tip(branch)
     if tip not in (None, made[-1]):
-        short = branch.removeprefix("refs/heads/")
+        short = _short(branch)
         raise RefusedError(
             f"the branch {short} exists and has other commits",
             hint=f"rename it (git branch -m {short} NAME), or delete it (git branch -D {short})",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -153,6 +154,13 @@ def _switched(build: Builder) -> None:
     build.lab.git(build.dest, "checkout", "-qb", "mine")
 
 
+def _other_owner(build: Builder) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root can give files away")
+    build.write([])
+    os.chown(build.dest / ".git/patchtool.json", 65534, 65534)
+
+
 @pytest.mark.parametrize(
     ("make", "named"),
     [
@@ -163,6 +171,7 @@ def _switched(build: Builder) -> None:
         pytest.param(_edited, "it was edited", id="edited"),
         pytest.param(_added, "it was edited", id="file-added"),
         pytest.param(_committed, "commits were added", id="committed"),
+        pytest.param(_other_owner, "not written by patchtool", id="other-owner"),
         pytest.param(_switched, "edited, or commits", id="other-branch"),
     ],
 )

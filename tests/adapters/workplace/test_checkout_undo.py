@@ -134,11 +134,28 @@ def test_a_damaged_record_is_told(lab: Lab, damage: bytes) -> None:
     assert "originals" in str(caught.value.hint)
 
 
-def test_a_missing_original_is_told_before_anything_is_touched(lab: Lab) -> None:
+def test_a_damaged_original_is_told_before_anything_is_touched(lab: Lab) -> None:
     root = _applied(lab)
     place = open_workplace(root)
-    (place.state_dir / "originals/1").unlink()
+    (place.state_dir / "originals/1").write_bytes(b"half of it")
     before = snapshot(root)
     with pytest.raises(EnvironmentFault, match=r"original of .*lich\.py is missing"):
         unapply(place)
     assert snapshot(root) == before
+
+
+@pytest.mark.parametrize(
+    ("was", "becomes"),
+    [("originals/0", "../../../secret"), (A, "python/../../secret"), (A, "/etc/hostname")],
+)
+def test_a_record_that_came_with_the_tree_leads_nowhere(lab: Lab, was: str, becomes: str) -> None:
+    root = lab.package(lab.folder / "wheel").parent
+    write(open_workplace(root), lab.series(), commit=True, branch=BRANCH)
+    (lab.folder / "secret").write_bytes(b"secret")
+    record = root / ".patchtool/applied.json"
+    record.write_text(record.read_text().replace(f'"{was}"', f'"{becomes}"'))
+    before = snapshot(root)
+    with pytest.raises(RefusedError):
+        unapply(open_workplace(root))
+    assert not (root / ".patchtool/undo").exists()
+    assert {k: v for k, v in snapshot(root).items() if not k.endswith(".pid")} == before

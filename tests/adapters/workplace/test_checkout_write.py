@@ -355,3 +355,19 @@ def test_official_ascend_image(lab: Lab) -> None:
     unapply(open_workplace(root))
     assert snapshot(root) == before
     assert lab.git(root, "status", "--porcelain") == dirt
+
+
+def test_a_tree_of_another_owner(lab: Lab) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root can give files away")
+    root = lab.checkout()
+    for place in (root, *root.rglob("*")):
+        os.chown(place, 65534, 65534)
+    with pytest.raises(RefusedError) as caught:
+        open_workplace(root)
+    assert "safe.directory" in str(caught.value.cause)
+    lab.git(lab.folder, "config", "--global", "safe.directory", str(root))
+    assert _write(lab, root).commits, "who owns the machine may allow it"
+    assert (root / A).stat().st_uid == 65534
+    unapply(open_workplace(root))
+    assert (root / A).stat().st_uid == 65534
