@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from patchtool.domain.errors import ExitCode, PatchtoolError
+from patchtool.domain.errors import EnvironmentFault, ExitCode, InputError, PatchtoolError
 
 _FLAGS = {
     "--json",
@@ -33,70 +33,102 @@ def main(argv: Sequence[str]) -> int:
     Returns:
         The exit code; see ExitCode.
     """
-    arguments = hoisted(argv)
+    front, rest = hoisted(argv)
     try:
         from patchtool.cli.app import app  # late: Typer is half of the start-up time
 
-        return int(app(arguments, prog_name="patchtool", standalone_mode=False) or ExitCode.OK)
+        return int(app([*front, *rest], prog_name="patchtool", standalone_mode=False) or ExitCode.OK)
     except PatchtoolError as error:
-        return _failed(error, arguments)
+        return _failed(error, front, rest)
     except KeyboardInterrupt:
-        sys.stderr.write("interrupted\n")
-        return ExitCode.INTERRUPTED
-    except BrokenPipeError:
-        _silence_stdout()
-        return ExitCode.OK
+        return _failed(_Interrupted(), front, rest)
+    except OSError as error:
+        return _failed(_of_the_system(error), front, rest)
+    except SystemExit as error:  # Typer's own, when nobody reads its help any more
+        return error.code if isinstance(error.code, int) else ExitCode.OK
     except Exception as error:  # noqa: BLE001 -- the boundary: whatever is left is a usage error of Typer's or our bug
-        return _usage_or_bug(error, arguments)
+        return _usage_or_bug(error, front, rest)
 
 
-def hoisted(argv: Sequence[str]) -> list[str]:
-    """Put global options before the verb, wherever the user wrote them; ``--`` ends them."""
+class _Interrupted(PatchtoolError):
+    exit_code = ExitCode.INTERRUPTED
+
+    def __init__(self) -> None:
+        super().__init__("interrupted", hint="run it again: what was begun is finished or taken back first")
+
+
+def hoisted(argv: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Tell global options, wherever the user wrote them, from the verb and its own; ``--`` ends them.
+
+    Returns:
+        The global options, and the rest with the verb first.
+    """
     front: list[str] = []
     rest: list[str] = []
     words = iter(argv)
     for word in words:
         if word == "--":
             rest += [word, *words]
-        elif word in _FLAGS or word.split("=", 1)[0] in _VALUED and "=" in word:
+        elif word in _FLAGS or (word.split("=", 1)[0] in _VALUED and "=" in word):
             front.append(word)
+        elif word[:2] in ("-q", "-v") and not word.strip("-qv"):
+            front += [f"-{letter}" for letter in word[1:]]
+        elif word.startswith("-C") and word != "-C":
+            front += ["-C", word[2:]]
         elif word in _VALUED:
             front += [word, *([value] if (value := next(words, None)) is not None else [])]
         else:
             rest.append(word)
-    return front + rest
+    return front, rest
 
 
-def _failed(error: PatchtoolError, arguments: Sequence[str]) -> int:
+def _failed(error: PatchtoolError, front: Sequence[str], rest: Sequence[str]) -> int:
     from patchtool.cli.render import error_text, write_error_json
 
-    if "--json" in arguments:
-        write_error_json(error)
-    sys.stderr.write(error_text(error))
+    try:
+        if "--json" in front:
+            write_error_json(error, rest[0] if rest else None)
+        sys.stderr.write(error_text(error))
+    except BrokenPipeError:
+        silence_stdout()
     return error.exit_code
 
 
-def _usage_or_bug(error: Exception, arguments: Sequence[str]) -> int:
+def _of_the_system(error: OSError) -> EnvironmentFault:
+    """What the system refused, where no adapter has said it better."""
+    what = f"{error.filename} cannot be used" if error.filename else "the system refused an operation"
+    return EnvironmentFault(what, cause=error.strerror or str(error))
+
+
+def _usage_or_bug(error: Exception, front: Sequence[str], rest: Sequence[str]) -> int:
     """Typer vendors its click, so its exceptions are known by what they can do."""
-    exit_code = getattr(error, "exit_code", None)
-    if isinstance(exit_code, int):
-        show = getattr(error, "show", None)
-        if callable(show):
-            show()
-        return exit_code if exit_code in (0, 1) and not callable(show) else ExitCode.USAGE
-    if type(error).__name__ == "Abort":
-        return ExitCode.INTERRUPTED
+    name = type(error).__name__
+    if name == "Abort":
+        return _failed(_Interrupted(), front, rest)
+    told = getattr(error, "format_message", None)
+    if callable(told):
+        if name == "NoArgsIsHelpError" and "--json" not in front:
+            sys.stderr.write(f"{told()}\n")
+            return ExitCode.USAGE
+        words = "no verb given" if name == "NoArgsIsHelpError" else str(told()).strip().rstrip(".")
+        path = getattr(getattr(error, "ctx", None), "command_path", "patchtool")
+        return _failed(InputError(words[:1].lower() + words[1:], hint=f"{path} --help"), front, rest)
     import traceback
 
-    sys.stderr.write(f"error: a bug in patchtool: {type(error).__name__}: {error}\n")
-    if {"-v", "--verbose"} & set(arguments):
+    if {"-v", "--verbose"} & set(front):
         traceback.print_exc()
-    else:
-        sys.stderr.write("hint: run it again with -v and report what it prints\n")
-    return ExitCode.INTERNAL
+    return _failed(_Bug(error), front, rest)
 
 
-def _silence_stdout() -> None:
+class _Bug(PatchtoolError):
+    exit_code = ExitCode.INTERNAL
+
+    def __init__(self, error: Exception) -> None:
+        hint = "run it again with -v and report what it prints"
+        super().__init__(f"a bug in patchtool: {type(error).__name__}: {error}", hint=hint)
+
+
+def silence_stdout() -> None:
     """Somebody closed the pipe: the interpreter must not complain at exit."""
     import os
 

@@ -28,7 +28,7 @@ def fetch(session: Session, wanted: Sequence[str]) -> Report:
     fetched: list[StoredRelease] = []
     new: list[bool] = []
     for text in wanted or (pin.release.tag,):
-        source, release = _named(text, pin.project, session)
+        source, release = _named(text, pin.project)
         hashes = pin.hashes if release == pin.release else None
         known = session.store.release(release)
         there = known is not None and (hashes is None or bool(set(known.digests) & set(hashes)))
@@ -51,7 +51,7 @@ def fetch(session: Session, wanted: Sequence[str]) -> Report:
     )
 
 
-def _named(text: str, project: str, session: Session) -> tuple[Upstream | None, Release]:
+def _named(text: str, project: str) -> tuple[Upstream | None, Release]:
     """What an argument means: a release, or a file that holds one."""
     if not text.endswith(_FILES):
         return None, Release.parse(text)
@@ -63,7 +63,6 @@ def _named(text: str, project: str, session: Session) -> tuple[Upstream | None, 
     release = release_of(path.name, project)
     if release is None:
         raise InputError(f"{text} is no artifact of {project}", hint=f"a wheel of it is named {project}-RELEASE-….whl")
-    del session
     return open_upstream(find_links=path), release
 
 
@@ -139,4 +138,4 @@ def _download(
             problem = problem or error
             if artifact.sha256 is not None:
                 raise
-    raise problem or missing(Release.parse("0"))
+    raise problem or EnvironmentFault("there is no artifact to fetch")

@@ -20,7 +20,7 @@ Progress = Callable[[str, int, int], None]
 """Told what is done, how much of it, and how much there is; bytes."""
 
 
-def _silent(what: str, done: int, total: int) -> None:  # noqa: ARG001 -- the shape of Progress
+def _silent(what: str, done: int, total: int) -> None:
     """Show nothing."""
 
 
@@ -83,11 +83,18 @@ class Session:
         found = self.store.release(pin.release)
         if found is not None and set(found.digests) & set(pin.hashes):
             return found
-        if not fetch:
-            raise missing(pin.release)
+        if not fetch or (self.offline and self.find_links is None):
+            raise self._not_verified(found) if found is not None else missing(pin.release)
         from patchtool.commands.fetch import bring
 
         return bring(self, pin.release, pin.hashes)
+
+    def _not_verified(self, found: StoredRelease) -> EnvironmentFault:
+        return EnvironmentFault(
+            f"{found.release} is in the store, but from no artifact that the pin lists",
+            hint=f"patchtool fetch {found.release} brings one; the pin may be mistyped",
+            cause=", ".join(f"{a.filename} sha256:{a.sha256}" for a in found.artifacts[:2]),
+        )
 
     def named(self, text: str | None, *, fetch: bool = True) -> StoredRelease:
         """The release a user named, or the pinned one."""
@@ -119,4 +126,4 @@ def missing(release: Release) -> EnvironmentFault:
 def upstream_of(stored: StoredRelease, hashes: Sequence[str] = ()) -> Upstream:
     """A stored release as a report shows it, with the artifact that the pin names first."""
     chosen = next((a for a in stored.artifacts if a.sha256 in hashes), stored.artifacts[0])
-    return Upstream(stored.release, chosen.filename, chosen.sha256, stored.commit, stored.tree)
+    return Upstream(stored.release, "pypi", chosen.sha256, stored.commit, stored.tree, chosen.filename)
