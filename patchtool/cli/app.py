@@ -134,7 +134,7 @@ def apply(
     ] = True,
     force: Annotated[bool, typer.Option("--force", help="Write to a tree of another release than the pin.")] = False,
 ) -> int:
-    """Render the series on the pinned release and write the patched tree."""
+    """Render the series and write the patched tree."""
     from patchtool.commands.apply import ApplyOptions
     from patchtool.commands.apply import apply as command
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import sys
+from collections import deque
 from collections.abc import Sequence
 
 from patchtool.domain.errors import EnvironmentFault, ExitCode, InputError, PatchtoolError
@@ -33,11 +35,15 @@ def main(argv: Sequence[str]) -> int:
     Returns:
         The exit code; see ExitCode.
     """
-    front, rest = hoisted(argv)
+    front, rest, bare = hoisted(argv)
     try:
+        if bare:
+            raise InputError(f"{bare[0]} needs a value", hint="patchtool --help")
         from patchtool.cli.app import app  # late: Typer is half of the start-up time
 
-        return int(app([*front, *rest], prog_name="patchtool", standalone_mode=False) or ExitCode.OK)
+        code = int(app([*front, *rest], prog_name="patchtool", standalone_mode=False) or ExitCode.OK)
+        # Typer swallows the interrupt and leaves its number only.
+        return _failed(_Interrupted(), front, rest) if code == ExitCode.INTERRUPTED else code
     except PatchtoolError as error:
         return _failed(error, front, rest)
     except KeyboardInterrupt:
@@ -57,29 +63,34 @@ class _Interrupted(PatchtoolError):
         super().__init__("interrupted", hint="run it again: what was begun is finished or taken back first")
 
 
-def hoisted(argv: Sequence[str]) -> tuple[list[str], list[str]]:
+def hoisted(argv: Sequence[str]) -> tuple[list[str], list[str], list[str]]:
     """Tell global options, wherever the user wrote them, from the verb and its own; ``--`` ends them.
 
     Returns:
-        The global options, and the rest with the verb first.
+        The global options, the rest with the verb first, and those options whose value is missing.
     """
     front: list[str] = []
     rest: list[str] = []
-    words = iter(argv)
-    for word in words:
+    bare: list[str] = []
+    words = deque(argv)
+    while words:
+        word = words.popleft()
         if word == "--":
             rest += [word, *words]
-        elif word in _FLAGS or (word.split("=", 1)[0] in _VALUED and "=" in word):
+            break
+        if word in _FLAGS or (word.split("=", 1)[0] in _VALUED and "=" in word):
             front.append(word)
         elif word[:2] in ("-q", "-v") and not word.strip("-qv"):
             front += [f"-{letter}" for letter in word[1:]]
         elif word.startswith("-C") and word != "-C":
             front += ["-C", word[2:]]
-        elif word in _VALUED:
-            front += [word, *([value] if (value := next(words, None)) is not None else [])]
-        else:
+        elif word not in _VALUED:
             rest.append(word)
-    return front, rest
+        elif not words or re.match("-[^0-9]", words[0]):
+            bare.append(word)
+        else:
+            front += [word, words.popleft()]
+    return front, rest, bare
 
 
 def _failed(error: PatchtoolError, front: Sequence[str], rest: Sequence[str]) -> int:
