@@ -105,8 +105,8 @@ def locked(path: Path, timeout: float = LOCK_TIMEOUT) -> Iterator[None]:
     try:
         atomic_write(holder, f"{os.getpid()}\n".encode())
         yield
-        holder.unlink(missing_ok=True)
     finally:
+        holder.unlink(missing_ok=True)
         lock.release()
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from patchtool.adapters.commits import PatchCommit, Written
@@ -54,6 +54,8 @@ def apply(session: Session, options: ApplyOptions) -> Report:
     Returns:
         What was done; with a conflict nothing is written and the report says what stands in the way.
     """
+    if options.dry_run:
+        session = replace(session, keep=False)
     return _to_tree(session, options.tree, options) if options.tree else _to_output(session, options)
 
 

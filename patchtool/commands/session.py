@@ -13,6 +13,7 @@ from patchtool.adapters.project import Project, open_project
 from patchtool.adapters.store import Store
 from patchtool.adapters.stored import StoredRelease
 from patchtool.domain.errors import EnvironmentFault, InputError
+from patchtool.domain.patch import Judgement
 from patchtool.domain.release import Release
 from patchtool.domain.report import Upstream
 
@@ -22,6 +23,13 @@ Progress = Callable[[str, int, int], None]
 
 def _silent(what: str, done: int, total: int) -> None:
     """Show nothing."""
+
+
+class _Reading(JudgementCache):
+    """Judgements of earlier runs, to which nothing is added."""
+
+    def put(self, key: str, judgement: Judgement) -> None:
+        """Keep nothing."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +43,7 @@ class Session:
         find_links: A folder of wheels, or one wheel, to take artifacts from instead of the network.
         lock_timeout: Seconds to wait for another run.
         progress: Where to tell of long work.
+        keep: Whether judgements are kept for later runs; a dry run keeps nothing.
     """
 
     folder: Path | None = None
@@ -43,6 +52,7 @@ class Session:
     find_links: Path | None = None
     lock_timeout: float = LOCK_TIMEOUT
     progress: Progress = _silent
+    keep: bool = True
 
     @cached_property
     def project(self) -> Project:
@@ -71,7 +81,7 @@ class Session:
     @cached_property
     def cache(self) -> JudgementCache:
         """Judgements of earlier runs."""
-        return JudgementCache(self.store.path / "judgements")
+        return (JudgementCache if self.keep else _Reading)(self.store.path / "judgements")
 
     def pinned(self, *, fetch: bool = True) -> StoredRelease:
         """The pinned release, brought into the store where it is missing.
