@@ -88,11 +88,7 @@ def bring(
     offered = upstream.artifacts(project, release)
     allowed = pinned(offered, hashes) if hashes is not None else offered
     if not allowed:
-        raise EnvironmentFault(
-            f"no artifact of {project} {release} has a hash that the pin lists",
-            hint="compare upstream-pin.txt with the index: the pin may be mistyped, or the index another",
-            cause=", ".join(f"{a.filename} sha256:{a.sha256}" for a in offered[:2]),
-        )
+        raise _other_hashes(project, release, offered, hashes or ())
     accept = tuple(hashes) if hashes is not None else _hashes_of_index(session, project, release, allowed)
     with tempfile.TemporaryDirectory(prefix="patchtool-") as folder:
         wheel, digest = _download(session, upstream, allowed, Path(folder), accept)
@@ -103,6 +99,17 @@ def bring(
             lambda done, total: session.progress(f"reading {wheel.name}", done, total),
             lock_timeout=session.lock_timeout,
         )
+
+
+def _other_hashes(
+    project: str, release: Release, offered: Sequence[Artifact], hashes: Collection[str]
+) -> EnvironmentFault:
+    there = ", ".join(f"{a.filename} sha256:{a.sha256}" for a in offered[:2])
+    return EnvironmentFault(
+        f"no artifact of {project} {release} has a hash that the pin lists",
+        hint="compare upstream-pin.txt with the index: the pin may be mistyped, or the index another",
+        cause=f"there is {there}; the pin lists {', '.join(f'sha256:{value}' for value in hashes)}",
+    )
 
 
 def _hashes_of_index(session: Session, project: str, release: Release, offered: Sequence[Artifact]) -> tuple[str, ...]:
