@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from patchtool.domain.rebase import Plan
     from patchtool.domain.report import PatchReport, Report, Upstream
 
-_COLORS = {
+COLORS = {
     State.APPLIED: "32",
     State.LANDED: "36",
     State.PARTIAL: "33",
@@ -34,12 +34,12 @@ _COLORS = {
 def show(report: Report, face: Face) -> None:
     """Write a report to stdout."""
     if face.json:
-        _write(_document(report.to_json()))
+        write(_document(report.to_json()))
         return
     if report.kind == "diff":
         # Notes go beside it, so that what is on stdout is a diff and nothing else.
         sys.stderr.write("" if face.quiet else "".join(f"note: {note}\n" for note in report.notes))
-    _write(text(report, verbose=face.verbose, quiet=face.quiet, color=face.color and colorful()))
+    write(text(report, verbose=face.verbose, quiet=face.quiet, color=face.color and colorful()))
 
 
 def colorful() -> bool:
@@ -111,7 +111,7 @@ def table(patches: Sequence[PatchReport], *, color: bool) -> str:
     for row, patch in zip(rows, patches):
         cells = [row[i].ljust(widths[i]) for i in columns]
         if color:
-            cells[1] = f"\x1b[{_COLORS[patch.judgement.state]}m{cells[1]}\x1b[0m"
+            cells[1] = f"\x1b[{COLORS[patch.judgement.state]}m{cells[1]}\x1b[0m"
         lines.append("  ".join(cells).rstrip())
     return "\n".join(lines) + "\n"
 
@@ -201,7 +201,7 @@ def error_text(error: PatchtoolError) -> str:
 def write_error_json(error: PatchtoolError, verb: str | None) -> None:
     """An error as the one JSON document."""
     body = {"message": error.message, "cause": error.cause, "hint": error.hint}
-    _write(_document({"schema": SCHEMA, "verb": verb, "exit_code": int(error.exit_code), "error": body}))
+    write(_document({"schema": SCHEMA, "verb": verb, "exit_code": int(error.exit_code), "error": body}))
 
 
 def _document(told: dict[str, Any]) -> str:
@@ -210,7 +210,7 @@ def _document(told: dict[str, Any]) -> str:
     return (json.dumps(told, indent=2) if re.search("[\ud800-\udfff]", text) else text) + "\n"
 
 
-def _write(words: str) -> None:
+def write(words: str) -> None:
     """Bytes of upstream that are not UTF-8 go out as they came in."""
     sys.stdout.flush()
     sys.stdout.buffer.write(words.encode("utf-8", "surrogateescape"))
