@@ -77,6 +77,7 @@ def _to_output(session: Session, options: ApplyOptions) -> Report:
             session.store.path, stored.commit, commits, dest, branch=branch, lock_timeout=session.lock_timeout
         )
         notes += [*written.notes, *_native(stored.native_modules)]
+    diff = diff_of(settled.rendering, tree) if options.diff else ""
     return Report(
         "apply",
         code,
@@ -85,7 +86,8 @@ def _to_output(session: Session, options: ApplyOptions) -> Report:
         settled.rendering.patches,
         _headline(settled.rendering, str(dest), written, options),
         tuple(notes),
-        diff_of(settled.rendering, tree) if options.diff else "",
+        diff,
+        {"diff": diff} if options.diff else {},
     )
 
 
@@ -116,6 +118,7 @@ def _to_tree(session: Session, folder: Path, options: ApplyOptions) -> Report:
         commits, branch = patch_commits(settled.rendering), branch_for(release or pin)
         written = write(workplace, commits, commit=options.commit, branch=branch, lock_timeout=timeout)
     every = (*recovered, *session.notes(), *workplace.notes, *notes, *settled.notes)
+    diff = diff_of(settled.rendering, settled.tree) if options.diff else ""
     return Report(
         "apply",
         settled.exit_code,
@@ -124,7 +127,8 @@ def _to_tree(session: Session, folder: Path, options: ApplyOptions) -> Report:
         settled.rendering.patches,
         _headline(settled.rendering, str(folder), written, options),
         (*every, *(written.notes if written else ())),
-        diff_of(settled.rendering, settled.tree) if options.diff else "",
+        diff,
+        {"diff": diff} if options.diff else {},
     )
 
 

@@ -9,8 +9,12 @@ import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from jsonschema import Draft202012Validator
+from referencing import Registry, Resource
 
 from patchtool.cli import main
 
@@ -32,7 +36,15 @@ FILES = (
     "python/sglang/srt/layers/attention/mamba/mamba2_metadata.py",
     "python/sglang/srt/layers/attention/hybrid_linear_attn_backend.py",
 )
+SCHEMAS = REPOSITORY / "patchtool" / "cli" / "schemas"
 DATE = "1700000000 +0000"
+
+
+@cache
+def registry() -> Registry[Any]:
+    """All schemas, as they refer to each other."""
+    every = [Resource.from_contents(json.loads(path.read_bytes())) for path in SCHEMAS.glob("*.json")]
+    return Registry().with_resources((str(each.id()), each) for each in every)
 
 
 @dataclass(frozen=True)
@@ -45,8 +57,12 @@ class Answer:
 
     @property
     def document(self) -> Any:
-        """Standard output, which must be one JSON document and nothing else."""
-        return json.loads(self.out)
+        """Standard output, which must be one JSON document of the schema that ships, and nothing else."""
+        told = json.loads(self.out)
+        name = "error" if "error" in told else told["verb"]
+        schema = json.loads((SCHEMAS / f"{name}.json").read_bytes())
+        Draft202012Validator(schema, registry=registry()).validate(told)
+        return told
 
     @property
     def states(self) -> dict[str, str]:
