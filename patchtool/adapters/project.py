@@ -181,7 +181,7 @@ def _refuse_foreign(folder: Path) -> None:
             )
 
 
-def write_lock(project: Project, lock: Lock) -> bytes:
+def write_lock(lock: Lock) -> bytes:
     """The lock file's bytes; writing it belongs to the verb, together with what changes beside it."""
     import tomlkit
 

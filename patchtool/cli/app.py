@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 import patchtool
+from patchtool.cli.face import Face, Globals
+from patchtool.cli.running import mapped as _mapped
+from patchtool.cli.running import one_of as _one_of
+from patchtool.cli.running import page as _page
+from patchtool.cli.running import paged as _paged
+from patchtool.cli.running import path as _path
+from patchtool.cli.running import remember
+from patchtool.cli.running import session as _session
+from patchtool.cli.running import show as _show
 from patchtool.domain.errors import InputError
-
-if TYPE_CHECKING:
-    from patchtool.commands.session import Session
-    from patchtool.domain.report import Report
 
 app = typer.Typer(
     name="patchtool",
@@ -25,30 +29,6 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-
-@dataclass
-class Face:
-    """How this run talks."""
-
-    json: bool = False
-    quiet: bool = False
-    verbose: bool = False
-    color: bool = True
-
-
-@dataclass
-class Globals:
-    """Options that every verb has."""
-
-    face: Face
-    project: str | None
-    store: str | None
-    offline: bool
-    find_links: str | None
-    lock_timeout: str | None
-
-
-_current = Globals(Face(), None, None, False, None, None)
 
 OnOption = Annotated[str | None, typer.Option("--on", metavar="RELEASE", help="Another release than the pin.")]
 TreeOption = Annotated[str | None, typer.Option("--tree", metavar="DIR", help="A folder with SGLang, as it is.")]
@@ -62,9 +42,7 @@ def _version(asked: bool) -> None:
 
 @app.callback()
 def everywhere(
-    project: Annotated[
-        str | None, typer.Option("-C", "--project", metavar="DIR", help="The project folder.")
-    ] = None,
+    project: Annotated[str | None, typer.Option("-C", "--project", metavar="DIR", help="The project folder.")] = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Only what is needed.")] = False,
     verbose: Annotated[bool, typer.Option("-v", "--verbose", help="Evidence, notes, tracebacks.")] = False,
@@ -87,20 +65,7 @@ def everywhere(
 ) -> None:
     """Options that may stand before or behind any verb."""
     del version
-    global _current
-    _current = Globals(Face(json, quiet, verbose, not no_color), project, store, offline, find_links, lock_timeout)
-
-
-def _show(report: Report) -> int:
-    from patchtool.cli.render import show
-
-    try:
-        show(report, _current.face)
-    except BrokenPipeError:  # nobody reads on; what was found stays found
-        from patchtool.cli.main import silence_stdout
-
-        silence_stdout()
-    return int(report.exit_code)
+    remember(Globals(Face(json, quiet, verbose, not no_color), project, store, offline, find_links, lock_timeout))
 
 
 @app.command(epilog="Example: patchtool fetch v0.5.14")
@@ -215,18 +180,14 @@ def rebase(
 
 @app.command(epilog="Example: patchtool survey --since v0.5.12 --bisect mtp_tracking")
 def survey(
-    releases: Annotated[
-        list[str] | None, typer.Argument(metavar="[RELEASE]...", help="Releases, default all.")
-    ] = None,
+    releases: Annotated[list[str] | None, typer.Argument(metavar="[RELEASE]...", help="Releases, default all.")] = None,
     since: Annotated[str | None, typer.Option("--since", metavar="RELEASE", help="The oldest.")] = None,
     until: Annotated[str | None, typer.Option("--until", metavar="RELEASE", help="The newest.")] = None,
     bisect: Annotated[
         str | None, typer.Option("--bisect", metavar="PATCH", help="Name where its state changed.")
     ] = None,
     markdown: Annotated[bool, typer.Option("--markdown", help="A Markdown table.")] = False,
-    html: Annotated[
-        str | None, typer.Option("--html", metavar="FILE", help="Write one self-contained page.")
-    ] = None,
+    html: Annotated[str | None, typer.Option("--html", metavar="FILE", help="Write one self-contained page.")] = None,
 ) -> int:
     """Tell the state of every patch over many releases."""
     from patchtool.commands.survey import SurveyOptions
@@ -273,58 +234,3 @@ def check() -> int:
     from patchtool.commands.check import check as command
 
     return _show(command(_session()))
-
-
-def _path(text: str | None) -> Path | None:
-    return Path(text) if text else None
-
-
-def _page(html: str | None, markdown: bool) -> Path | None:
-    """Where the page goes, looked at before anything slow is done."""
-    if html is None:
-        return None
-    if markdown:
-        raise InputError("--markdown and --html exclude each other", hint="run it twice; the second time is quick")
-    from patchtool.cli.page import page_target
-
-    return page_target(html)
-
-
-def _paged(report: Report, page: Path) -> int:
-    from patchtool.cli.page import write_page
-
-    return _show(write_page(report, page))
-
-
-def _mapped(report: Report, markdown: bool) -> int:
-    from patchtool.cli.survey import show_survey
-
-    show_survey(report, _current.face, markdown=markdown)
-    return int(report.exit_code)
-
-
-def _one_of(on: str | None, tree: str | None) -> None:
-    if on and tree:
-        raise InputError("--on and --tree exclude each other", hint="--on names a release, --tree a folder")
-
-
-def _session() -> Session:
-    from patchtool.adapters.files import LOCK_TIMEOUT
-    from patchtool.cli.progress import progress
-    from patchtool.commands.session import Session
-
-    timeout = _current.lock_timeout
-    try:
-        seconds = float(timeout) if timeout else LOCK_TIMEOUT
-    except ValueError:
-        seconds = -1.0
-    if not 0 <= seconds < float("inf"):
-        raise InputError(f"--lock-timeout takes a number of seconds, not {timeout!r}", hint="--lock-timeout 5")
-    return Session(
-        folder=_path(_current.project),
-        store_path=_path(_current.store),
-        offline=_current.offline,
-        find_links=_path(_current.find_links),
-        lock_timeout=seconds,
-        progress=progress(quiet=_current.face.quiet or _current.face.json),
-    )

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import gc
 import re
 import sys
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from patchtool.domain.errors import EnvironmentFault, ExitCode, InputError, PatchtoolError
+
+if TYPE_CHECKING:
+    from typer import Typer
 
 _FLAGS = {
     "--json",
@@ -23,6 +29,7 @@ _VALUED = {"-C", "--project", "--store", "--lock-timeout", "--find-links"}
 
 def run() -> None:
     """Entry point of the command."""
+    gc.set_threshold(100_000, 20, 20)  # starting makes many objects and no rubbish
     sys.exit(main(sys.argv[1:]))
 
 
@@ -37,11 +44,11 @@ def main(argv: Sequence[str]) -> int:
     """
     front, rest, bare = hoisted(argv)
     try:
-        if bare:
-            raise InputError(f"{bare[0]} needs a value", hint="patchtool --help")
+        _need_values(bare)
         from patchtool.cli.app import app  # late: Typer is half of the start-up time
 
-        code = int(app([*front, *rest], prog_name="patchtool", standalone_mode=False) or ExitCode.OK)
+        with _only(app, rest[0] if rest else ""):
+            code = int(app([*front, *rest], prog_name="patchtool", standalone_mode=False) or ExitCode.OK)
         # Typer swallows the interrupt and leaves its number only.
         return _failed(_Interrupted(), front, rest) if code == ExitCode.INTERRUPTED else code
     except PatchtoolError as error:
@@ -54,6 +61,22 @@ def main(argv: Sequence[str]) -> int:
         return error.code if isinstance(error.code, int) else ExitCode.OK
     except Exception as error:  # noqa: BLE001 -- the boundary: whatever is left is a usage error of Typer's or our bug
         return _usage_or_bug(error, front, rest)
+
+
+def _need_values(bare: Sequence[str]) -> None:
+    if bare:
+        raise InputError(f"{bare[0]} needs a value", hint="patchtool --help")
+
+
+@contextmanager
+def _only(app: Typer, verb: str) -> Iterator[None]:
+    """Build the one verb that is asked for: building all of them takes longer than a cached verb's own work."""
+    every = app.registered_commands
+    app.registered_commands = [each for each in every if getattr(each.callback, "__name__", "") == verb] or every
+    try:
+        yield
+    finally:
+        app.registered_commands = every
 
 
 class _Interrupted(PatchtoolError):
@@ -94,7 +117,7 @@ def hoisted(argv: Sequence[str]) -> tuple[list[str], list[str], list[str]]:
 
 
 def _failed(error: PatchtoolError, front: Sequence[str], rest: Sequence[str]) -> int:
-    from patchtool.cli.render import error_text, write_error_json
+    from patchtool.cli.render import error_text, silence_stdout, write_error_json
 
     try:
         if "--json" in front:
@@ -137,10 +160,3 @@ class _Bug(PatchtoolError):
     def __init__(self, error: Exception) -> None:
         hint = "run it again with -v and report what it prints"
         super().__init__(f"a bug in patchtool: {type(error).__name__}: {error}", hint=hint)
-
-
-def silence_stdout() -> None:
-    """Somebody closed the pipe: the interpreter must not complain at exit."""
-    import os
-
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

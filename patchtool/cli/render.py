@@ -14,7 +14,7 @@ from patchtool.domain.report import SCHEMA
 from patchtool.domain.state import Proof, State
 
 if TYPE_CHECKING:
-    from patchtool.cli.app import Face
+    from patchtool.cli.face import Face
     from patchtool.domain.rebase import Plan
     from patchtool.domain.report import PatchReport, Report, Upstream
 
@@ -126,7 +126,7 @@ def plan_table(plan: Plan, patches: Sequence[PatchReport], *, color: bool) -> st
     for number, row in enumerate(rows):
         cells = [row[i].ljust(widths[i]) for i in range(3)]
         if color and number:
-            cells[2] = f"\x1b[{_COLORS[State(row[2])]}m{cells[2]}\x1b[0m"
+            cells[2] = f"\x1b[{COLORS[State(row[2])]}m{cells[2]}\x1b[0m"
         lines.append("  ".join([*cells, row[3]]).rstrip())
     return "\n".join(lines) + "\n"
 
@@ -215,3 +215,8 @@ def write(words: str) -> None:
     sys.stdout.flush()
     sys.stdout.buffer.write(words.encode("utf-8", "surrogateescape"))
     sys.stdout.buffer.flush()
+
+
+def silence_stdout() -> None:
+    """Somebody closed the pipe: the interpreter must not complain at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

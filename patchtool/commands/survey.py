@@ -124,13 +124,13 @@ def _spread(session: Session, stored: Sequence[StoredRelease], patches: Sequence
         return render(patches, session.store.tree(release.commit), release.release, session.cache)
 
     workers = min(os.cpu_count() or 1, len(stored))
-    if workers < 2 or "fork" not in _methods():  # noqa: PLR2004 -- one worker is this process
+    if workers < 2 or "fork" not in _methods():
         yield from map(judge, stored)
         return
     import patchtool.semantic.kind  # before the fork, so that the workers need not
     import patchtool.semantic.writing  # noqa: F401
 
-    global _JUDGE  # noqa: PLW0603 -- a closure does not travel to a worker, a forked module does
+    global _JUDGE
     _JUDGE = judge
     with ProcessPoolExecutor(workers, mp_context=get_context("fork")) as pool:
         yield from pool.map(_call, stored)

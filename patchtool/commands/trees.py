@@ -58,7 +58,8 @@ def judge_tree(
     if applied is not None and standing is not None and standing.kind != "gone":
         tree = Overlay(workplace, _as_stored(workplace, originals(workplace, applied)))
         edited = f", edited since: {', '.join(standing.paths)}" if standing.kind == "edited" else ""
-        notes.append(f"the series is applied here since an earlier run ({applied.branch or 'files only'}){edited}")
+        where = f"on branch {applied.branch.removeprefix('refs/heads/')}" if applied.branch else "in its files only"
+        notes.append(f"the series is applied here since an earlier run, {where}{edited}")
     release = workplace.release
     if release is None:
         notes.append("this tree does not say which release it is")

@@ -173,7 +173,7 @@ def snapshot(root: Path, *, besides: tuple[str, ...] = ()) -> dict[str, tuple[in
         for name in (*names, *files):
             path = Path(folder, name)
             told = path.lstat()
-            data = b"" if path.is_dir() else os.readlink(path).encode() if path.is_symlink() else path.read_bytes()
+            data = b"" if path.is_dir() else bytes(path.readlink()) if path.is_symlink() else path.read_bytes()
             found[path.relative_to(root).as_posix()] = (
                 told.st_mode,
                 0 if path.is_dir() else told.st_mtime_ns,

@@ -7,15 +7,12 @@ import re
 import signal
 import subprocess
 import time
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from patchtool.cli.main import hoisted
 from tests.cli.lab import PATCHES, POOL, Person
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 VERBS = ("fetch", "apply", "unapply", "status", "diff", "explain", "rebase", "survey", "refresh", "new", "check")
 
@@ -196,7 +193,7 @@ def test_a_closed_pipe_is_no_error_and_hides_no_exit_code(me: Person) -> None:
         assert child.returncode == code or argv == ["--help"]
 
 
-CONFLICT = '''
+CONFLICT = """
 from patchtool.semantic import SemanticPatch, goal, replace
 
 
@@ -204,7 +201,7 @@ class Gone(SemanticPatch):
     scope = "NPUMHATokenToKVPool._create_buffers"
     edit = replace("never_there(A_)", "always_there(A_)")
     goals = (goal("it is there", "always_there(A_)"),)
-'''
+"""
 
 
 def test_control_c_is_130(me: Person, empty_store: Path) -> None:
@@ -229,9 +226,7 @@ def test_control_c_is_130(me: Person, empty_store: Path) -> None:
     assert b'"exit_code": 130' in out
 
 
-def test_a_bug_is_70_and_shows_its_traceback_only_when_asked(
-    me: Person, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_bug_is_70_and_shows_its_traceback_only_when_asked(me: Person, monkeypatch: pytest.MonkeyPatch) -> None:
     # The environment of a library call, not ours: nothing that a person can type raises this.
     monkeypatch.setattr("patchtool.commands.status.status", None)
     plain, verbose = me("status", "--json"), me("status", "-v")
@@ -249,7 +244,7 @@ def test_a_store_that_cannot_be_used_is_the_environments_fault(me: Person) -> No
 
 
 def test_a_full_disk_behind_stdout_is_4(me: Person) -> None:
-    with open("/dev/full", "wb") as full:
+    with Path("/dev/full").open("wb") as full:
         done = subprocess.run(
             me.command("status"), stdout=full, stderr=subprocess.PIPE, env=me.environment, cwd=me.project, check=False
         )
@@ -258,9 +253,7 @@ def test_a_full_disk_behind_stdout_is_4(me: Person) -> None:
 
 
 @pytest.mark.parametrize("said", ["missing", "older"])
-def test_git_missing_or_older_is_4_with_both_versions(
-    me: Person, tmp_path: Path, said: str
-) -> None:
+def test_git_missing_or_older_is_4_with_both_versions(me: Person, tmp_path: Path, said: str) -> None:
     programs = tmp_path / "bin"
     programs.mkdir()
     if said == "older":

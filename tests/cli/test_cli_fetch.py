@@ -61,7 +61,8 @@ def test_a_file_that_is_something_else(me: Person, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "argv", [["fetch"], ["status"], ["apply", "--dry-run"], ["apply", "--no-fetch"], ["diff"], ["explain", "mtp_tracking"]]
+    "argv",
+    [["fetch"], ["status"], ["apply", "--dry-run"], ["apply", "--no-fetch"], ["diff"], ["explain", "mtp_tracking"]],
 )
 def test_offline_and_not_in_the_store(me: Person, empty_store: Path, argv: list[str]) -> None:
     answer = me(*argv, "--offline", "--json")
@@ -106,8 +107,8 @@ def test_bytes_with_another_hash_never_enter_the_store(me: Person, empty_store: 
     shutil.copy(me.wheel, wrong)
     with wrong.open("ab") as file:
         file.write(b"\0")
-    for argv in (["fetch", "--find-links", folder], ["fetch", wrong], ["status", "--find-links", folder]):
-        answer = me(*argv)
+    for argv in (f"fetch --find-links {folder}", f"fetch {wrong}", f"status --find-links {folder}"):
+        answer = me(*argv.split())
         assert answer.code == 4
         assert f"sha256:{sha256(wrong)}" in answer.err
         assert f"sha256:{sha256(me.wheel)}" in answer.err

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 VERBS = ("apply", "unapply", "status", "diff", "explain", "fetch", "refresh", "survey", "rebase", "error")
 
 
-@pytest.mark.parametrize("name", ("common", *VERBS))
+@pytest.mark.parametrize("name", ["common", *VERBS])
 def test_a_schema_is_a_schema(name: str) -> None:
     schema = json.loads((SCHEMAS / f"{name}.json").read_bytes())
     Draft202012Validator.check_schema(schema)

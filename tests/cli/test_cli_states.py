@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-RAISES = '''
+RAISES = """
 from patchtool.semantic import SemanticPatch, transform
 
 
@@ -24,7 +24,7 @@ class Crash(SemanticPatch):
     scope = "NPUMHATokenToKVPool"
     edit = transform(change, anchor="...")
     goals = ()
-'''
+"""
 BROKEN = {
     "syntax": "import nothing_of_this_name\n",
     "raises-on-import": 'raise RuntimeError("on purpose")\n',

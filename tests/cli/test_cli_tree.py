@@ -66,9 +66,7 @@ def test_site_packages(me: Person, site_packages: Callable[[], Path]) -> None:
     apply_and_check(me, site_packages())
 
 
-def test_editable_install_is_followed_and_said(
-    me: Person, tmp_path: Path, contents: Mapping[str, bytes]
-) -> None:
+def test_editable_install_is_followed_and_said(me: Person, tmp_path: Path, contents: Mapping[str, bytes]) -> None:
     source = checkout(tmp_path / "source", contents)
     site = tmp_path / "site-packages"
     site.mkdir()
@@ -328,7 +326,9 @@ def test_dry_run_keeps_no_judgement(me: Person, clone: Path, own_store: Path) ->
     assert snapshot(me.folder) == before
 
 
-def test_the_diff_applies_to_a_pristine_checkout_and_gives_the_same_tree(me: Person, clone: Path, tmp_path: Path) -> None:
+def test_the_diff_applies_to_a_pristine_checkout_and_gives_the_same_tree(
+    me: Person, clone: Path, tmp_path: Path
+) -> None:
     assert me("apply", "--tree", clone).code == 0
     wanted = git(clone, "rev-parse", "HEAD^{tree}")
     for number, argv in enumerate((["diff"], ["apply", "--dry-run", "--diff"], ["apply", "--diff", "--output", "o"])):
@@ -352,9 +352,9 @@ def test_the_diffs_of_the_patches_one_after_the_other_give_the_same_tree(
 
 
 def test_two_runs_at_once(me: Person, clone: Path) -> None:
-    from patchtool.adapters.files import locked
-
     import os
+
+    from patchtool.adapters.files import locked
 
     folder = clone / ".git" / "patchtool"
     folder.mkdir()
@@ -375,7 +375,9 @@ def test_two_runs_at_once(me: Person, clone: Path) -> None:
 
 def test_two_runs_on_one_tree_are_one(me: Person, clone: Path) -> None:
     runs = [
-        subprocess.Popen(me.command("apply", "--tree", clone), stdout=subprocess.PIPE, env=me.environment, cwd=me.project)
+        subprocess.Popen(
+            me.command("apply", "--tree", clone), stdout=subprocess.PIPE, env=me.environment, cwd=me.project
+        )
         for _ in range(2)
     ]
     outputs = sorted(run.communicate(timeout=60)[0].decode().splitlines()[-1] for run in runs)
