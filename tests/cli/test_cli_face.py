@@ -174,6 +174,17 @@ def test_colors(me: Person, argv: list[str], env: dict[str, str], colored: bool)
     assert ("\x1b[" in output) is colored
 
 
+@pytest.mark.parametrize(
+    "argv",
+    [["rebase", "--to", "v0.5.13", "--offline", "--dry-run"], ["survey", "v0.5.13"], ["explain", "mtp_tracking"]],
+    ids=" ".join,
+)
+def test_every_table_can_stand_in_a_terminal(me: Person, argv: list[str]) -> None:
+    output = in_a_terminal(me, *argv)
+    assert "mtp_tracking" in output
+    assert "error:" not in output
+
+
 def test_a_pipe_has_no_colors(me: Person) -> None:
     assert "\x1b[" not in me.shell("status").out
 
