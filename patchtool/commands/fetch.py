@@ -141,7 +141,7 @@ def _download(
                 accept=accept,
             )
             return path, artifact.sha256 or sha256_of(path)
-        except EnvironmentFault as error:
+        except EnvironmentFault as error:  # noqa: PERF203 -- one file after the other, each a download
             problem = problem or error
             if artifact.sha256 is not None:
                 raise
