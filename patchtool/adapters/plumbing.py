@@ -80,9 +80,13 @@ class Git:
 
     def run(self, *args: str, stdin: bytes | None = None, check: bool = True) -> Result:
         """Run one git command; see `process.run`."""
-        return run(
-            [*self._argv, *args], stdin=stdin, env=sealed_environment(), check=check, cwd=self.work_tree
-        )
+        try:
+            return run(
+                [*self._argv, *args], stdin=stdin, env=sealed_environment(), check=check, cwd=self.work_tree
+            )
+        except EnvironmentFault:
+            check_git_version()  # a git that is missing or too old is the better answer
+            raise
 
     def feeding(self, *args: str) -> AbstractContextManager[IO[bytes]]:
         """Start one git command that reads a stream; see `process.feeding`."""
@@ -165,7 +169,7 @@ def check_git_version() -> tuple[int, int]:
     """
     needed = ".".join(map(str, LOWEST_GIT))
     try:
-        text = Git(None).line("version")
+        text = run(["git", "version"], env=sealed_environment()).stdout.decode().strip()
     except EnvironmentFault as fault:
         raise EnvironmentFault(
             f"git {needed} or newer is needed, and none is installed", hint=fault.hint, cause=fault.message

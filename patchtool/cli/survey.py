@@ -30,7 +30,7 @@ from patchtool.domain.state import State
 from patchtool.domain.survey import Survey
 
 if TYPE_CHECKING:
-    from patchtool.cli.app import Face
+    from patchtool.cli.face import Face
 
 __all__ = ["show_survey", "survey_markdown", "survey_text"]
 

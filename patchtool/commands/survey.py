@@ -130,13 +130,13 @@ def _spread(session: Session, jobs: Sequence[tuple[Release, GitTree]]) -> Iterat
         return render(session.project.patches, tree, release, session.cache)
 
     workers = min(os.cpu_count() or 1, len(jobs))
-    if workers < 2 or "fork" not in get_all_start_methods():  # noqa: PLR2004 -- one worker is this process
+    if workers < 2 or "fork" not in get_all_start_methods():
         yield from map(judge, jobs)
         return
     import patchtool.semantic.kind  # before the fork, so that the workers need not
     import patchtool.semantic.writing  # noqa: F401
 
-    global _JUDGE  # noqa: PLW0603 -- a closure does not travel to a worker, a forked module does
+    global _JUDGE
     _JUDGE = judge
     with ProcessPoolExecutor(workers, mp_context=get_context("fork")) as pool:
         yield from pool.map(_call, jobs)
