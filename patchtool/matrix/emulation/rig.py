@@ -216,7 +216,8 @@ class Rig:
         )
 
     def _make_backend(self) -> object:
-        config = types.SimpleNamespace(hf_config=types.SimpleNamespace(), quantization=None)
+        empty = types.SimpleNamespace()
+        config = types.SimpleNamespace(hf_config=empty, hf_text_config=empty, quantization=None)
         runner = types.SimpleNamespace(
             device="cpu",
             dtype=torch.float32,

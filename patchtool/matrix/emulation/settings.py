@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import types
+from functools import cache
 from pathlib import Path
 
 from patchtool.matrix.emulation.kernels.delta import CHUNK
@@ -52,6 +53,7 @@ def publish(settings: types.SimpleNamespace) -> None:
         context.set_server_args(settings)
 
 
+@cache
 def _resolved(server_args: type, page_size: int) -> object:
     """Real arguments, resolved by the release, for releases that publish nothing else."""
     arguments = server_args(
