@@ -21,7 +21,11 @@ class MismatchError(AssertionError):
 
 
 def trial(
-    *, needs: tuple[str, ...] | None = None, mode: str = "", tiers: tuple[str, ...] = ("emulated",)
+    *,
+    needs: tuple[str, ...] | None = None,
+    mode: str = "",
+    tiers: tuple[str, ...] = ("emulated",),
+    gate: bool = False,
 ) -> Callable[[Callable[[], None]], Callable[[], None]]:
     """Say of a test what planning has to know; planning reads it without importing the file.
 
@@ -30,8 +34,9 @@ def trial(
             patch in whose folder the test stands.
         mode: ``eager`` or ``graph`` where the test is about one of them.
         tiers: Where it can run.
+        gate: It tests the kernel references; nothing else counts on a release where it is not green.
     """
-    del needs, mode, tiers
+    del needs, mode, tiers, gate
 
     def same(test: Callable[[], None]) -> Callable[[], None]:
         return test

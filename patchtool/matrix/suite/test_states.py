@@ -67,7 +67,7 @@ def prefilled(past: Tokens) -> tuple[torch.Tensor, torch.Tensor]:
     return rig.conv(1), rig.ssm(1)
 
 
-@trial(needs=())
+@trial(needs=(), gate=True)
 def test_a_prompt_in_two_parts() -> None:
     scene = Scene()
     more = [scene.rig.tokens(3) for _ in OWN]
@@ -76,7 +76,7 @@ def test_a_prompt_in_two_parts() -> None:
     scene.own_states("after a prompt in two parts")
 
 
-@trial(needs=(), mode="eager")
+@trial(needs=(), mode="eager", gate=True)
 def test_eager_verify() -> None:
     for last in ((0, 3), (1, 2), (3, 0)):
         scene = Scene()
@@ -91,7 +91,7 @@ def test_eager_verify_that_accepts_only_the_first_token() -> None:
     scene.own_states("after last steps (0, 0)")
 
 
-@trial(needs=(), mode="graph")
+@trial(needs=(), mode="graph", gate=True)
 def test_graph_verify_of_a_full_batch() -> None:
     for last in ((0, 3), (2, 1)):
         scene = Scene()
