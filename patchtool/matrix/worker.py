@@ -5,6 +5,7 @@ It reads one job per line from stdin and answers each with one line. The first l
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import select
@@ -47,6 +48,7 @@ def _prepare(tree: Path, replaced: list[str], *, can_fork: bool) -> str:
         import torch
 
         torch.set_num_threads(1)
+        from patchtool.matrix.emulation import decoding, trial_run  # noqa: F401  every fork needs them
         from patchtool.matrix.emulation.install import activate
 
         activate(tree)
@@ -54,6 +56,7 @@ def _prepare(tree: Path, replaced: list[str], *, can_fork: bool) -> str:
             from patchtool.matrix.emulation.preload import import_upstream
 
             import_upstream(replaced)
+            gc.freeze()  # a collection in a fork would copy every page
     except ModuleNotFoundError as error:
         return f"{error.name} is not installed, and this release imports it"
     except Exception as error:  # noqa: BLE001  whatever upstream raises while it is imported is the answer

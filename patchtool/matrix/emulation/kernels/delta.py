@@ -46,9 +46,9 @@ def advance(
         The new state and the output ``[H, V]``.
     """
     state = state * log_decay.exp()[:, None, None]
-    recalled = torch.einsum("hkv,hk->hv", state, key)
-    state = state + torch.einsum("hk,hv->hkv", key, (value - recalled) * strength[:, None])
-    return state, torch.einsum("hkv,hk->hv", state, query)
+    recalled = (state * key[:, :, None]).sum(1)
+    state = state + key[:, :, None] * ((value - recalled) * strength[:, None])[:, None, :]
+    return state, (state * query[:, :, None]).sum(1)
 
 
 def fused_gdn_gating_npu(
