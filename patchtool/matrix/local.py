@@ -8,14 +8,13 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections import defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 import patchtool
 from patchtool.domain.errors import InputError
-from patchtool.matrix.cell import Cell, CellResult, Outcome
+from patchtool.matrix.cell import CellResult, Outcome
 from patchtool.matrix.emulation.overlay import module_name
 from patchtool.matrix.environment import cell_environment
 
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from patchtool.domain.release import Release
+    from patchtool.matrix.cell import Cell
 
 GIT_LAYOUT = "python/"
 
@@ -61,30 +61,17 @@ class Options:
     cache: Path | None = None
 
 
-def run_cells(cells: Sequence[Cell], subjects: Sequence[Subject], options: Options | None = None) -> Iterator[CellResult]:
-    """Run cells of the emulated tier and give each result as it comes.
+def run_emulated(cells: Sequence[Cell], subject: Subject, options: Options) -> Iterator[CellResult]:
+    """Run cells of one release one after another and give each result as it comes.
 
     Args:
-        cells: What to run; those of one release run one after another.
-        subjects: Their trees.
+        cells: Of the emulated tier and of one release.
+        subject: Its trees.
         options: How.
-
-    Raises:
-        InputError: A cell's release or subset is not among the subjects.
     """
-    chosen = options or Options()
-    trees = {subject.release: subject for subject in subjects}
-    by_release: dict[Release, list[Cell]] = defaultdict(list)
-    for cell in cells:
-        subject = trees.get(cell.release)
-        if subject is None or (cell.patches and cell.patches not in subject.overlays):
-            raise InputError(f"no tree was given for {cell.id}")
-        by_release[cell.release].append(cell)
-    for release, group in by_release.items():
-        with tempfile.TemporaryDirectory(prefix="patchtool-cells-") as scratch:
-            batches = [group] if chosen.fork else [[cell] for cell in group]
-            for batch in batches:
-                yield from _Worker(trees[release], Path(scratch), chosen).run(batch)
+    with tempfile.TemporaryDirectory(prefix="patchtool-cells-") as scratch:
+        for batch in [cells] if options.fork else [[cell] for cell in cells]:
+            yield from _Worker(subject, Path(scratch), options).run(batch)
 
 
 class _Worker:

@@ -53,7 +53,10 @@ def _references() -> dict[str, dict[str, object]]:
         f"{fla}.fused_gdn_gating": _named(delta.fused_gdn_gating_npu, delta.fused_gdn_gating_kernel_without_sigmoid),
         f"{fla}.chunk": _named(delta.chunk_gated_delta_rule_npu),
         f"{fla}.fused_sigmoid_gating_recurrent": _named(delta.fused_sigmoid_gating_delta_rule_update_npu),
-        f"{fla}.l2norm": {"l2norm_fwd": delta.unit},
+        f"{fla}.fused_sigmoid_gating_recurrent_decode_optimized": _named(
+            verify.fused_sigmoid_gating_delta_rule_update_decode_npu
+        ),
+        f"{fla}.l2norm": {"l2norm_fwd": _below_modes(delta.unit)},
         f"{fla}.utils": _named(verify.prepare_chunk_indices),
         "torchair": {"get_npu_backend": lambda **_: lambda graph, _inputs: graph},
         "torchair.configs.compiler_config": {"CompilerConfig": _Settings},
