@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
 import torch
 from torch.overrides import TorchFunctionMode
 
 from patchtool.matrix.emulation.expect import equal, record, same_state, trial
-from patchtool.matrix.emulation.rig import Rig, Shape, Tokens
+from patchtool.matrix.emulation.rig import Rig
+from patchtool.matrix.emulation.shape import Shape, Tokens
 
 OWN = (3, 4, 5, 6)
 TRACKED = (9, 10, 12, 13)
 LENGTH = 64  # one whole chunk: the first length that can be tracked
 
 
-class Syncs(TorchFunctionMode):
+class Syncs(TorchFunctionMode):  # type: ignore[misc]
     """Counts calls that make a host wait for its device."""
 
     def __init__(self) -> None:
         super().__init__()
         self.calls: Counter[str] = Counter()
 
-    def __torch_function__(self, func, types, args=(), kwargs=None):
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if func in (torch.Tensor.any, torch.Tensor.nonzero, torch.any, torch.nonzero):
             self.calls[func.__name__] += 1
         return func(*args, **(kwargs or {}))
@@ -50,7 +52,9 @@ class Prefill:
         same_state(f"window of tracked slot {slot}", window, prompt.qkv[:, -window.shape[1] :])
 
     def is_zero(self, slot: int) -> None:
-        same_state(f"window of slot {slot}", self.rig.states.conv[:, slot], torch.zeros_like(self.rig.states.conv[:, slot]))
+        same_state(
+            f"window of slot {slot}", self.rig.states.conv[:, slot], torch.zeros_like(self.rig.states.conv[:, slot])
+        )
 
 
 def tracked(mask: list[bool]) -> dict[str, torch.Tensor]:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import queue
 import subprocess
 import sys
 import tempfile
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
 import patchtool
 from patchtool.domain.errors import InputError
@@ -50,7 +53,8 @@ class Options:
         python: The interpreter of the cells, with what upstream imports.
         timeout: Seconds a cell may take.
         import_timeout: Seconds a tree's imports may take.
-        fork: Import once per tree; off, every cell imports its own.
+        fork: Import once per tree and worker; off, every cell imports its own.
+        jobs: Workers side by side.
         cache: Where compiled bytecode is kept; None for nowhere.
     """
 
@@ -58,20 +62,52 @@ class Options:
     timeout: float = 60.0
     import_timeout: float = 180.0
     fork: bool = field(default_factory=lambda: hasattr(os, "fork"))
+    jobs: int = 1
     cache: Path | None = None
 
 
 def run_emulated(cells: Sequence[Cell], subject: Subject, options: Options) -> Iterator[CellResult]:
-    """Run cells of one release one after another and give each result as it comes.
+    """Run cells of one release and give each result as it comes.
 
     Args:
         cells: Of the emulated tier and of one release.
         subject: Its trees.
         options: How.
     """
-    with tempfile.TemporaryDirectory(prefix="patchtool-cells-") as scratch:
+    jobs = max(1, min(options.jobs, len(cells)))
+    done: queue.SimpleQueue[CellResult | BaseException] = queue.SimpleQueue()
+    stop = threading.Event()
+    with tempfile.TemporaryDirectory(prefix="patchtool-cells-") as scratch, ThreadPoolExecutor(jobs) as pool:
+        for first in range(jobs):
+            pool.submit(_work, cells[first::jobs], subject, Path(scratch, str(first)), options, done, stop)
+        try:
+            for _ in cells:
+                result = done.get()
+                if isinstance(result, BaseException):
+                    raise result
+                yield result
+        finally:
+            stop.set()
+
+
+def _work(
+    cells: Sequence[Cell],
+    subject: Subject,
+    scratch: Path,
+    options: Options,
+    done: queue.SimpleQueue[CellResult | BaseException],
+    stop: threading.Event,
+) -> None:
+    """Run a share of the cells; what goes wrong here is raised where the results are read."""
+    try:
+        scratch.mkdir()
         for batch in [cells] if options.fork else [[cell] for cell in cells]:
-            yield from _Worker(subject, Path(scratch), options).run(batch)
+            for result in _Worker(subject, scratch, options).run(batch):
+                done.put(result)
+                if stop.is_set():
+                    return
+    except BaseException as error:  # noqa: BLE001
+        done.put(error)
 
 
 class _Worker:
@@ -132,7 +168,7 @@ class _Worker:
             "timeout": self._options.timeout,
         }
 
-    def _ask(self, process: subprocess.Popen[bytes], question: Mapping[str, object]) -> dict[str, object]:
+    def _ask(self, process: subprocess.Popen[bytes], question: Mapping[str, object]) -> dict[str, Any]:
         """Send one line and read one; nothing when the worker is gone or silent."""
         if process.stdin is None or process.stdout is None:
             return {}
@@ -143,7 +179,7 @@ class _Worker:
             return {}
         limit = self._options.import_timeout + self._options.timeout
         line = _read_line(process.stdout, limit)
-        answer: dict[str, object] = json.loads(line) if line else {}
+        answer: dict[str, Any] = json.loads(line) if line else {}
         return answer
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -10,15 +9,11 @@ from patchtool.domain.errors import InputError
 from patchtool.domain.release import Release
 from patchtool.matrix.cell import Tier
 from patchtool.matrix.plan import KnownRed
+from patchtool.matrix.toml import read_table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 PLANS = ("proofs", "ablation")
 PIN = "pin"
@@ -61,13 +56,8 @@ def read_matrix(path: Path) -> Matrix:
     Raises:
         InputError: It is missing or not TOML, or a key or value is not one of the file's.
     """
-    try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise InputError(f"{path} does not exist") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: not TOML", cause=str(error)) from None
     where = path.name
+    table = read_table(path, where)
     _only(table, {"timeout", "rows", "known-red"}, where)
     timeout = table.get("timeout", 60)
     if not isinstance(timeout, (int, float)) or timeout <= 0:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from patchtool.domain.errors import InputError
 from patchtool.matrix.cell import Cell, Outcome, Tier
+from patchtool.matrix.toml import read_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -15,11 +15,6 @@ if TYPE_CHECKING:
 
     from patchtool.matrix.cell import CellResult, Test
     from patchtool.matrix.plan import Series
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 _KEYS = {"name", "edits"}
 
@@ -68,10 +63,7 @@ def read_mutants(folder: Path) -> tuple[Mutant, ...]:
     path = folder / "mutants.toml"
     if not path.is_file():
         return ()
-    try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"{folder.name}/mutants.toml: not TOML", cause=str(error)) from None
+    table = read_table(path, f"{folder.name}/mutants.toml")
     return tuple(_mutant(folder.name, each) for each in table.get("mutants", []))
 
 
@@ -99,7 +91,9 @@ def mutated(mutant: Mutant, files: Mapping[str, bytes]) -> dict[str, bytes]:
     for old, new in mutant.edits:
         places = [path for path, content in broken.items() for _ in range(content.count(old.encode()))]
         if len(places) != 1:
-            raise InputError(f"mutant {mutant.label!r}: {old!r} stands {len(places)} times in the patched files, not once")
+            raise InputError(
+                f"mutant {mutant.label!r}: {old!r} stands {len(places)} times in the patched files, not once"
+            )
         broken[places[0]] = broken[places[0]].replace(old.encode(), new.encode())
     return broken
 

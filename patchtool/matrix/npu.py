@@ -23,7 +23,8 @@ try:
     stage = "first operation"
     if (torch.ones(8, device="npu:0") + 1).sum().item() != 16:
         raise RuntimeError("1 + 1 is not 2 on npu:0")
-    print(json.dumps({"count": count, "name": torch.npu.get_device_name(0), "versions": [torch.__version__, torch_npu.__version__]}))
+    name, versions = torch.npu.get_device_name(0), [torch.__version__, torch_npu.__version__]
+    print(json.dumps({"count": count, "name": name, "versions": versions}))
 except BaseException as error:
     print(json.dumps({"fault": f"{stage}: {type(error).__name__}: {error}"}))
 """

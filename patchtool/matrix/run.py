@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from patchtool.matrix.local import Subject
 
 
-def run_cells(cells: Sequence[Cell], subjects: Sequence[Subject], options: Options | None = None) -> Iterator[CellResult]:
+def run_cells(
+    cells: Sequence[Cell], subjects: Sequence[Subject], options: Options | None = None
+) -> Iterator[CellResult]:
     """Run cells, cheap tiers first, and give each result as it comes.
 
     Args:

@@ -68,7 +68,7 @@ def _named(*functions: Callable[..., object]) -> dict[str, object]:
 
 
 def _below_modes(function: Callable[..., object]) -> Callable[..., object]:
-    """Run a reference without the device mapping: half the time, and a test that counts calls does not count its own."""
+    """Run a reference without the device mapping: twice as fast, and a test that counts calls counts none of it."""
 
     @wraps(function)
     def kernel(*args: object, **kwargs: object) -> object:
@@ -111,7 +111,7 @@ class _Settings(types.SimpleNamespace):
 
 
 def _idle_triton_driver() -> None:
-    """Give Triton's interpreter the driver that kernels ask about while they are decorated; without CANN there is none."""
+    """Give Triton the driver that kernels ask about while they are decorated; without CANN there is none."""
     from triton.runtime import driver
 
     try:

@@ -34,12 +34,16 @@ def run_static(cell: Cell, tree: PatchedTree) -> CellResult:
 
 def unparsable(tree: PatchedTree) -> Iterator[str]:
     """Changed files that are not Python for upstream's lowest version, or do not compile for this one."""
-    for path, content in tree.changed.items():
-        try:
-            ast.parse(content, path, feature_version=LOWEST_PYTHON)
-            compile(content, path, "exec", dont_inherit=True)
-        except (SyntaxError, ValueError) as error:
-            yield f"{path}:{getattr(error, 'lineno', None) or 0}: {error}"
+    yield from filter(None, (_syntax_error(path, content) for path, content in tree.changed.items()))
+
+
+def _syntax_error(path: str, content: bytes) -> str:
+    try:
+        ast.parse(content, path, feature_version=LOWEST_PYTHON)
+        compile(content, path, "exec", dont_inherit=True)
+    except (SyntaxError, ValueError) as error:
+        return f"{path}:{getattr(error, 'lineno', None) or 0}: {error}"
+    return ""
 
 
 def unresolved_imports(tree: PatchedTree) -> Iterator[str]:
@@ -65,7 +69,9 @@ def duplicates(tree: PatchedTree) -> Iterator[str]:
     """Functions and classes that a scope of a changed file defines twice, where the release does not."""
     for path, module in tree.modules.items():
         known = {name for name, _ in _defined_twice(tree.before(path))}
-        yield from (f"{path}:{line}: {name} is defined twice" for name, line in _defined_twice(module) if name not in known)
+        yield from (
+            f"{path}:{line}: {name} is defined twice" for name, line in _defined_twice(module) if name not in known
+        )
 
 
 def _absolute(node: ast.ImportFrom, path: str) -> str:
@@ -106,7 +112,5 @@ _CHECKS: Mapping[str, Callable[[PatchedTree], Iterator[str]]] = {
     "nothing_is_defined_twice": duplicates,
     "calls_fit_changed_signatures": wrong_calls,
 }
-STATIC_TESTS = tuple(
-    Test(f"static::{name}", path="", function=name, tiers=(Tier.STATIC,)) for name in _CHECKS
-)
+STATIC_TESTS = tuple(Test(f"static::{name}", path="", function=name, tiers=(Tier.STATIC,)) for name in _CHECKS)
 """The static tier's tests, for planning."""

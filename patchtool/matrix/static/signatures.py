@@ -86,13 +86,17 @@ def _signatures(module: ast.Module) -> Iterator[tuple[str, Signature]]:
             owner = scope.name if isinstance(scope, ast.ClassDef) else ""
             for node in scope.body:
                 if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-                    static = any(isinstance(each, ast.Name) and each.id == "staticmethod" for each in node.decorator_list)
+                    static = any(
+                        isinstance(each, ast.Name) and each.id == "staticmethod" for each in node.decorator_list
+                    )
                     yield owner, Signature.of(node, method=bool(owner) and not static)
 
 
 def _complaints(path: str, module: ast.Module, owner: str, signature: Signature) -> Iterator[str]:
-    """A method is called on something, a function by its name; a method of another class may differ and is not judged."""
-    others = [name for name, each in _signatures(module) if each.name == signature.name and (name, each) != (owner, signature)]
+    """Methods are called on something, functions by name; where another class has the method too, nobody can tell."""
+    others = [
+        name for name, each in _signatures(module) if each.name == signature.name and (name, each) != (owner, signature)
+    ]
     if owner and others:
         return
     for node in ast.walk(module):

@@ -29,13 +29,8 @@ class PatchedTree:
     @cached_property
     def modules(self) -> Mapping[str, ast.Module]:
         """The changed files, parsed; only those that do parse."""
-        parsed = {}
-        for path, content in self.changed.items():
-            try:
-                parsed[path] = ast.parse(content, path)
-            except (SyntaxError, ValueError):
-                continue
-        return parsed
+        parsed = {path: _parsed(content, path) for path, content in self.changed.items()}
+        return {path: module for path, module in parsed.items() if module is not None}
 
     def before(self, path: str) -> ast.Module:
         """A changed file as the release has it; empty where it has none."""
@@ -60,3 +55,10 @@ class PatchedTree:
             content = self.changed.get(path) or file.read_bytes()
             if needle in content:
                 yield path, self.modules.get(path) or ast.parse(content, path)
+
+
+def _parsed(content: bytes, path: str) -> ast.Module | None:
+    try:
+        return ast.parse(content, path)
+    except (SyntaxError, ValueError):
+        return None

@@ -4,6 +4,8 @@ What it shows is state plumbing. Both sides use the same kernel references, the 
 first error, and the steps to commit and track are chosen here, as a scheduler chooses them.
 """
 
+# ruff: noqa: D103  a test's name says what it is about
+
 from __future__ import annotations
 
 from functools import cache

@@ -3,12 +3,15 @@
 The oracle never goes near the verify path: the same real backend, one prefill over prompt and accepted tokens.
 """
 
+# ruff: noqa: D102, D103  a test's name says what it is about
+
 from __future__ import annotations
 
 import torch
 
 from patchtool.matrix.emulation.expect import same_state, trial
-from patchtool.matrix.emulation.rig import Rig, Shape, Tokens
+from patchtool.matrix.emulation.rig import Rig
+from patchtool.matrix.emulation.shape import Shape, Tokens
 
 PROMPTS = (5, 6)
 OWN = (3, 5)

@@ -69,7 +69,11 @@ def recurrent_gated_delta_rule(
         state = states[first].float().transpose(-1, -2)
         for step in range(int(actual_seq_lengths[row])):
             state, result = advance(
-                state, query[row, step] * scale, key[row, step], value[row, step], log_decay[row, step],
+                state,
+                query[row, step] * scale,
+                key[row, step],
+                value[row, step],
+                log_decay[row, step],
                 strength[row, step],
             )
             target[int(ssm_state_indices[row, step])] = state.transpose(-1, -2).to(target.dtype)
