@@ -53,7 +53,7 @@ class JudgementCache:
         path = self._path(key)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            atomic_write(path, _digest(body) + b"\n" + body)
+            atomic_write(path, _digest(body) + b"\n" + body, durable=False)  # half of one is a miss: its digest tells
         except (OSError, EnvironmentFault):
             return  # a read-only or full cache is no reason to fail: the judgement is already there
 

@@ -37,13 +37,14 @@ def safe_join(root: Path, path: str) -> Path:
     return joined
 
 
-def atomic_write(path: Path, data: bytes, mode: int = 0o644) -> None:
+def atomic_write(path: Path, data: bytes, mode: int = 0o644, *, durable: bool = True) -> None:
     """Write a file so that every reader finds the old bytes or the new ones, even after a power cut.
 
     Args:
         path: Where; its folder must exist. A symlink there is replaced, not followed.
         data: The whole content.
         mode: Permission bits, exactly: the umask is not applied.
+        durable: Wait until the disk has it; for a file that may be lost, its reader must know half of it.
 
     Raises:
         EnvironmentFault: The disk is full, the folder is read-only, …; the old file is untouched.
@@ -58,9 +59,11 @@ def atomic_write(path: Path, data: bytes, mode: int = 0o644) -> None:
             file.write(data)
             file.flush()
             os.fchmod(handle, mode)
-            os.fsync(handle)
+            if durable:
+                os.fsync(handle)
         temporary.replace(path)
-        _sync_folder(path.parent)
+        if durable:
+            _sync_folder(path.parent)
     except OSError as error:
         raise EnvironmentFault(f"cannot write {path}", cause=str(error)) from error
     finally:

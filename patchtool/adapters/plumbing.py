@@ -135,6 +135,17 @@ class Git:
         heads = {path: head.split() for head, _, path in found if path in wanted}
         return {path: blob for path, (mode, _, blob) in heads.items() if mode in REGULAR}
 
+    def ids(self, names: Iterable[str]) -> dict[str, str]:
+        """Ids of objects, all in one process; names that resolve to nothing are left out.
+
+        Args:
+            names: Anything git resolves to one object, without line breaks.
+        """
+        wanted = [name for name in dict.fromkeys(names) if "\n" not in name]
+        stdin = "".join(f"{name}\n" for name in wanted).encode()
+        told = self.run("cat-file", "--batch-check=%(objectname)", stdin=stdin).stdout.decode().splitlines()
+        return {name: line for name, line in zip(wanted, told) if " " not in line}
+
     def refs(self, prefix: str) -> Mapping[str, str]:
         """Object ids of all refs below a prefix, by the name below it."""
         listing = self.line("for-each-ref", "--format=%(objectname) %(refname)", prefix)

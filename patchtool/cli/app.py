@@ -227,8 +227,10 @@ def survey(
     from patchtool.commands.survey import SurveyOptions
     from patchtool.commands.survey import survey as command
 
-    options = SurveyOptions(tuple(releases or ()), since, until, bisect, diffs=html is not None)
-    return _show(command(_session(), options))
+    page = _page(html, markdown)
+    options = SurveyOptions(tuple(releases or ()), since, until, bisect, diffs=page is not None)
+    report = command(_session(), options)
+    return _paged(report, page) if page else _mapped(report, markdown)
 
 
 @app.command(epilog="Example: patchtool refresh mtp_tracking")
@@ -270,6 +272,30 @@ def check() -> int:
 
 def _path(text: str | None) -> Path | None:
     return Path(text) if text else None
+
+
+def _page(html: str | None, markdown: bool) -> Path | None:
+    """Where the page goes, looked at before anything slow is done."""
+    if html is None:
+        return None
+    if markdown:
+        raise InputError("--markdown and --html exclude each other", hint="run it twice; the second time is quick")
+    from patchtool.cli.page import page_target
+
+    return page_target(html)
+
+
+def _paged(report: Report, page: Path) -> int:
+    from patchtool.cli.page import write_page
+
+    return _show(write_page(report, page))
+
+
+def _mapped(report: Report, markdown: bool) -> int:
+    from patchtool.cli.survey import show_survey
+
+    show_survey(report, _current.face, markdown=markdown)
+    return int(report.exit_code)
 
 
 def _one_of(on: str | None, tree: str | None) -> None:

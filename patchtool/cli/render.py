@@ -16,7 +16,7 @@ from patchtool.domain.state import Proof, State
 if TYPE_CHECKING:
     from patchtool.cli.app import Face
 
-_COLORS = {
+COLORS = {
     State.APPLIED: "32",
     State.LANDED: "36",
     State.PARTIAL: "33",
@@ -32,9 +32,9 @@ _COLORS = {
 def show(report: Report, face: Face) -> None:
     """Write a report to stdout."""
     if face.json:
-        _write(json.dumps(report.to_json(), indent=2, ensure_ascii=False) + "\n")
+        write(json.dumps(report.to_json(), indent=2, ensure_ascii=False) + "\n")
         return
-    _write(text(report, verbose=face.verbose, quiet=face.quiet, color=face.color and colorful()))
+    write(text(report, verbose=face.verbose, quiet=face.quiet, color=face.color and colorful()))
 
 
 def colorful() -> bool:
@@ -109,7 +109,7 @@ def table(patches: Sequence[PatchReport], *, color: bool) -> str:
     for row, patch in zip(rows, patches):
         cells = [row[i].ljust(widths[i]) for i in columns]
         if color:
-            cells[1] = f"\x1b[{_COLORS[patch.judgement.state]}m{cells[1]}\x1b[0m"
+            cells[1] = f"\x1b[{COLORS[patch.judgement.state]}m{cells[1]}\x1b[0m"
         lines.append("  ".join(cells).rstrip())
     return "\n".join(lines) + "\n"
 
@@ -199,10 +199,10 @@ def error_text(error: PatchtoolError) -> str:
 def write_error_json(error: PatchtoolError) -> None:
     """An error as the one JSON document."""
     body = {"message": error.message, "cause": error.cause, "hint": error.hint}
-    _write(json.dumps({"schema": SCHEMA, "exit_code": int(error.exit_code), "error": body}, indent=2) + "\n")
+    write(json.dumps({"schema": SCHEMA, "exit_code": int(error.exit_code), "error": body}, indent=2) + "\n")
 
 
-def _write(words: str) -> None:
+def write(words: str) -> None:
     """Bytes of upstream that are not UTF-8 go out as they came in."""
     sys.stdout.flush()
     sys.stdout.buffer.write(words.encode("utf-8", "surrogateescape"))

@@ -164,8 +164,8 @@ def _judge(
     judge: Judge,
 ) -> Judgement:
     """A judgement from the cache, or a new one; what was judged without a look beside the targets is kept for them alone."""
-    complete = cache is not None and all(path in ids for path in info.targets)
-    if cache is None or not complete:
+    complete = _is_older(info, release) or all(path in ids for path in info.targets)
+    if cache is None or not complete:  # a file that moved is searched for in the whole tree
         return judge(info, tree, release)
     narrow, wide = (_key(info, ids, release, paths) for paths in (info.targets, info.footprint))
     found = cache.get(narrow) or (cache.get(wide) if wide != narrow else None)
@@ -177,10 +177,14 @@ def _judge(
     return judgement
 
 
+def _is_older(info: PatchInfo, release: Release | None) -> bool:
+    """Whether a release is older than the code that a patch is about."""
+    return bool(info.since and release and release < Release(info.since))
+
+
 def _key(info: PatchInfo, ids: Mapping[str, str], release: Release | None, paths: Sequence[str]) -> str:
     """What a judgement depends on: the patch, the blobs it looks at, the tool and the grammar it runs on."""
-    older = bool(info.since and release and release < Release(info.since))
-    parts = [engine_digest(), sys.version.split()[0], info.digest, info.at, str(older)]
+    parts = [engine_digest(), sys.version.split()[0], info.digest, info.at, str(_is_older(info, release))]
     parts += [f"{path} {ids.get(path, '-')}" for path in paths]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
