@@ -13,7 +13,7 @@ SUITE = Path(__file__).parent / "suite"
 """Tests that belong to no single patch."""
 
 
-def tests_of_patch(folder: Path) -> tuple[Test, ...]:
+def collect_patch(folder: Path) -> tuple[Test, ...]:
     """Tests of one patch.
 
     Args:
@@ -22,7 +22,7 @@ def tests_of_patch(folder: Path) -> tuple[Test, ...]:
     return tuple(test for path in sorted(folder.glob("test_*.py")) for test in read_tests(path, owner=folder.name))
 
 
-def tests_of_suite() -> tuple[Test, ...]:
+def collect_suite() -> tuple[Test, ...]:
     """The tests that ship with the matrix."""
     return tuple(test for path in sorted(SUITE.glob("test_*.py")) for test in read_tests(path))
 

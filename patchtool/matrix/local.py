@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
+import contextlib
 import json
 import os
 import queue
+import select
+import signal
 import subprocess
 import sys
 import tempfile
@@ -13,36 +15,21 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 import patchtool
-from patchtool.domain.errors import InputError
+from patchtool.domain.errors import EnvironmentFault
 from patchtool.matrix.cell import CellResult, Outcome
-from patchtool.matrix.emulation.overlay import module_name
 from patchtool.matrix.environment import cell_environment
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from patchtool.domain.release import Release
     from patchtool.matrix.cell import Cell
+    from patchtool.matrix.subject import Subject
 
-GIT_LAYOUT = "python/"
-
-
-@dataclass(frozen=True)
-class Subject:
-    """The trees of one release.
-
-    Args:
-        release: The release.
-        tree: Folder that holds the pristine ``sglang/``.
-        overlays: Changed files of each patch subset, by path in the git layout; the empty subset needs none.
-    """
-
-    release: Release
-    tree: Path
-    overlays: Mapping[tuple[str, ...], Mapping[str, bytes]]
+_GRACE = 10.0
+"""Seconds that a worker has beside its cell's time to say that this is over."""
 
 
 @dataclass(frozen=True)
@@ -117,99 +104,81 @@ class _Worker:
         self._subject = subject
         self._scratch = scratch
         self._options = options
+        self._log = scratch / "stderr"
 
     def run(self, cells: Sequence[Cell]) -> Iterator[CellResult]:
-        """Run cells; when the worker dies, what is left is reported as not run."""
-        log = self._scratch / "stderr"
-        with log.open("ab") as errors:
-            process = subprocess.Popen(
+        """Run cells; when the worker ends early, what is left is reported as not run."""
+        try:
+            process = self._start()
+        except OSError as error:
+            yield from (CellResult(cell, Outcome.ERROR, 0.0, f"no worker could be started: {error}") for cell in cells)
+            return
+        with process:
+            try:
+                yield from self._converse(process, cells)
+            finally:
+                # the worker leads a session of its own: this also ends what a hanging cell started
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        code = Path(patchtool.__file__).parents[1]
+        with self._log.open("ab") as errors:
+            return subprocess.Popen(
                 [self._options.python, "-m", "patchtool.matrix.worker"],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=errors,
-                env=cell_environment(Path(patchtool.__file__).parents[1], self._scratch, self._options.cache),
+                env=cell_environment(code, self._scratch, self._options.cache),
                 cwd=self._scratch,
                 start_new_session=True,
             )
-        with process:
-            try:
-                yield from self._converse(process, cells, log)
-            finally:
-                process.kill()
 
-    def _converse(self, process: subprocess.Popen[bytes], cells: Sequence[Cell], log: Path) -> Iterator[CellResult]:
-        tree = self._subject.tree
-        replaced = sorted({module_name(_in_tree(path)) for files in self._subject.overlays.values() for path in files})
-        ready = self._ask(process, {"tree": str(tree), "replaced": replaced, "fork": self._options.fork})
-        fault = "" if ready.get("ready") else f"the tree could not be imported: {ready.get('detail') or _tail(log)}"
+    def _converse(self, process: subprocess.Popen[bytes], cells: Sequence[Cell]) -> Iterator[CellResult]:
+        options = self._options
+        setup = {"tree": str(self._subject.tree), "replaced": self._subject.replaced, "fork": options.fork}
+        ready = self._ask(process, setup, options.import_timeout)
+        fault = "" if ready.get("ready") else f"the tree could not be imported: {ready.get('detail')}"
+        # without forks the cell imports the tree itself, and nobody but us watches its time
+        limit = options.timeout + (_GRACE if options.fork else 0)
         for cell in cells:
-            if fault:
-                yield CellResult(cell, Outcome.ERROR, 0.0, fault)
-                continue
-            answer = self._ask(process, self._job(cell))
-            if not answer:
-                fault = f"the worker ended: {_tail(log)}"
-                answer = {"outcome": "error", "detail": fault}
+            answer: dict[str, Any] = {"outcome": "error", "detail": fault}
+            if not fault:
+                answer = self._ask(process, self._job(cell), limit)
+            if "outcome" not in answer:
+                raise EnvironmentFault(f"the worker answered {answer!r}")
+            if answer.get("last"):
+                fault = fault or str(answer["detail"])
             yield CellResult(
                 cell,
                 Outcome(answer["outcome"]),
                 round(float(answer.get("seconds", 0.0)), 3),
-                str(answer.get("detail", "")),
+                str(answer["detail"]),
                 dict(answer.get("numbers", {})),
             )
 
     def _job(self, cell: Cell) -> dict[str, object]:
-        files = self._subject.overlays.get(cell.patches, {})
         return {
             "tree": str(self._subject.tree),
-            "overlay": str(_write_overlay(self._scratch, files)),
+            "overlay": str(self._subject.write_overlay(cell.patches, self._scratch)),
             "file": cell.test.path,
             "function": cell.test.function,
             "timeout": self._options.timeout,
         }
 
-    def _ask(self, process: subprocess.Popen[bytes], question: Mapping[str, object]) -> dict[str, Any]:
-        """Send one line and read one; nothing when the worker is gone or silent."""
+    def _ask(self, process: subprocess.Popen[bytes], question: Mapping[str, object], limit: float) -> dict[str, Any]:
+        """Send one line and read one; an answer of our own, and the last, when the worker is gone or silent."""
         if process.stdin is None or process.stdout is None:
-            return {}
-        try:
+            raise EnvironmentFault("the worker has no pipes")
+        with contextlib.suppress(BrokenPipeError):  # then there is no answer either, and the log says why
             process.stdin.write(json.dumps(question).encode() + b"\n")
             process.stdin.flush()
-        except BrokenPipeError:
-            return {}
-        limit = self._options.import_timeout + self._options.timeout
-        line = _read_line(process.stdout, limit)
-        answer: dict[str, Any] = json.loads(line) if line else {}
+        if not select.select([process.stdout], [], [], limit)[0]:
+            return {"outcome": "timeout", "detail": f"no answer within {limit:g} s", "last": True}
+        line = process.stdout.readline()
+        answer: dict[str, Any] = json.loads(line) if line else {"outcome": "error", "detail": self._end(), "last": True}
         return answer
 
-
-def _read_line(stream: IO[bytes], seconds: float) -> bytes:
-    import select
-
-    return stream.readline() if select.select([stream], [], [], seconds)[0] else b""
-
-
-def _write_overlay(scratch: Path, files: Mapping[str, bytes]) -> Path:
-    """Lay changed files out in a folder named by their content."""
-    digest = hashlib.sha256()
-    for path, content in sorted(files.items()):
-        digest.update(path.encode() + b"\0" + hashlib.sha256(content).digest())
-    root = scratch / "overlays" / digest.hexdigest()[:16]
-    for path, content in files.items():
-        file = root / _in_tree(path)
-        if not file.exists():
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_bytes(content)
-    root.mkdir(parents=True, exist_ok=True)
-    return root
-
-
-def _in_tree(path: str) -> str:
-    if not path.startswith(f"{GIT_LAYOUT}sglang/") or ".." in Path(path).parts:
-        raise InputError(f"{path!r} is not a file of the tree in the git layout (python/sglang/…)")
-    return path.removeprefix(GIT_LAYOUT)
-
-
-def _tail(log: Path) -> str:
-    lines = log.read_text(errors="replace").splitlines() if log.exists() else []
-    return " | ".join(lines[-5:])
+    def _end(self) -> str:
+        lines = self._log.read_text(errors="replace").splitlines()
+        return f"the worker ended: {' | '.join(lines[-5:])}"

@@ -14,7 +14,7 @@ from patchtool.matrix.static.tree import PatchedTree
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from patchtool.matrix.local import Subject
+    from patchtool.matrix.subject import Subject
 
 
 def run_cells(

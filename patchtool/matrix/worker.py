@@ -65,12 +65,11 @@ def _prepare(tree: Path, replaced: list[str], *, can_fork: bool) -> str:
 
 
 def _in_fork(job: Mapping[str, object]) -> Answer:
-    """Run one cell in a child, killed with all it started when its time is over."""
+    """Run one cell in a child, killed when its time is over; what it started ends with the worker."""
     started = time.monotonic()
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
-        os.setsid()
         os.close(reading)
         with os.fdopen(writing, "w") as out:
             json.dump(_run(job), out)
@@ -79,7 +78,7 @@ def _in_fork(job: Mapping[str, object]) -> Answer:
     heard = _hear(reading, float(str(job["timeout"])))
     os.close(reading)
     if heard is None:
-        os.killpg(child, signal.SIGKILL)
+        os.kill(child, signal.SIGKILL)
     _, status = os.waitpid(child, 0)
     seconds = time.monotonic() - started
     if heard is None:
