@@ -16,8 +16,10 @@ from patchtool.cli.running import page as _page
 from patchtool.cli.running import paged as _paged
 from patchtool.cli.running import path as _path
 from patchtool.cli.running import remember
+from patchtool.cli.running import seconds as _seconds
 from patchtool.cli.running import session as _session
 from patchtool.cli.running import show as _show
+from patchtool.cli.running import tested as _tested
 from patchtool.domain.errors import InputError
 
 app = typer.Typer(
@@ -197,6 +199,31 @@ def survey(
     options = SurveyOptions(tuple(releases or ()), since, until, bisect, diffs=page is not None)
     report = command(_session(), options)
     return _paged(report, page) if page else _mapped(report, markdown)
+
+
+@app.command(epilog="Example: patchtool test --release v0.5.14 --tier emulated")
+def test(
+    release: Annotated[
+        list[str] | None, typer.Option("--release", metavar="RELEASE", help="A release instead of the pin, or all.")
+    ] = None,
+    tree: TreeOption = None,
+    patch: Annotated[list[str] | None, typer.Option("--patch", metavar="NAME", help="Only tests of this patch.")] = None,
+    tier: Annotated[list[str] | None, typer.Option("--tier", metavar="TIER", help="static, emulated or npu.")] = None,
+    mode: Annotated[str, typer.Option("--mode", metavar="MODE", help="eager or graph.")] = "",
+    select: Annotated[str, typer.Option("-k", "--select", metavar="TEXT", help="Only cells whose id has it.")] = "",
+    fail_fast: Annotated[bool, typer.Option("--fail-fast", help="Stop at the first that is not as expected.")] = False,
+    timeout: Annotated[str, typer.Option("--timeout", metavar="SECONDS", help="Per cell, default the matrix's.")] = "",
+    python: Annotated[str, typer.Option("--python", metavar="FILE", help="The cells' interpreter, with torch.")] = "",
+) -> int:
+    """Run the test matrix on the patched tree."""
+    from patchtool.commands.test import TestOptions
+    from patchtool.commands.test import test as command
+
+    options = TestOptions(
+        tuple(release or ()), _path(tree), tuple(patch or ()), tuple(tier or ()), mode, select, fail_fast,
+        _seconds("--timeout", timeout), python,
+    )  # fmt: skip
+    return _tested(command(_session(), options))
 
 
 @app.command(epilog="Example: patchtool refresh mtp_tracking")

@@ -10,6 +10,7 @@ from patchtool.domain.errors import InputError
 
 if TYPE_CHECKING:
     from patchtool.commands.session import Session
+    from patchtool.commands.test import Tested
     from patchtool.domain.report import Report
 
 _current = Globals(Face())
@@ -65,6 +66,24 @@ def mapped(report: Report, markdown: bool) -> int:
     except BrokenPipeError:
         silence_stdout()
     return int(report.exit_code)
+
+
+def tested(result: Tested) -> int:
+    """Show a run of the matrix."""
+    from dataclasses import replace
+
+    from patchtool.cli.tests import tests_text
+
+    words = tests_text(result.verdicts, result.proofs, verbose=_current.face.verbose)
+    return show(replace(result.report, text=words))
+
+
+def seconds(option: str, text: str) -> float:
+    """A number of seconds, 0 where nothing was said."""
+    try:
+        return float(text) if text else 0.0
+    except ValueError:
+        raise InputError(f"{option} takes a number of seconds, not {text!r}") from None
 
 
 def one_of(on: str | None, tree: str | None) -> None:
