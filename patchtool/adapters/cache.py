@@ -84,7 +84,7 @@ def _judgement(plain: dict[str, Any]) -> Judgement:
             "sites": tuple(Site(**item) for item in plain["sites"]),
             "candidates": tuple(Candidate(**item) for item in plain["candidates"]),
             "changes": tuple(Change(**item) for item in plain["changes"]),
-            "contents": {path: b64decode(data, validate=True) for path, data in plain["contents"].items()},
+            "contents": {path: b64decode(data) for path, data in plain["contents"].items()},
             "notes": tuple(plain["notes"]),
         }
     )

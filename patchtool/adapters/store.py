@@ -139,7 +139,7 @@ class Store:
         if artifact not in others:
             others = (*others, artifact)
             blob = self.git.line("hash-object", "-w", "--stdin", stdin=write_record(others))
-            moves = f"update {_RELEASES}/{release.tag} {commit}\nupdate {_ARTIFACTS}/{release.tag} {blob}\n"
+            moves = f"update {_ARTIFACTS}/{release.tag} {blob}\nupdate {_RELEASES}/{release.tag} {commit}\n"
             self.git.run("update-ref", "--stdin", stdin=moves.encode())
         stored = self.release(release)
         if stored is None:
@@ -165,13 +165,16 @@ class Store:
     def _check_place(self) -> None:
         if self._exists() or not self.path.exists():
             return
-        ours = {"patchtool.lock", "patchtool.lock.pid", "HEAD", "objects", "refs", "config"}
-        foreign = sorted({entry.name for entry in self.path.iterdir()} - ours)
+        hint = f"set {VARIABLE} or --store to a folder of its own"
+        if not self.path.is_dir():
+            raise InputError(f"{self.path} is no store: it is a file", hint=hint)
+        # Another run may be making the store right now: its half is no stranger's.
+        names = {
+            entry.name for entry in self.path.iterdir() if not entry.name.endswith((".lock", ".pid", ".tmp"))
+        }
+        foreign = sorted(names - {"HEAD", "objects", "refs", "config"})
         if foreign:
-            raise InputError(
-                f"{self.path} is no store: it holds {foreign[0]!r}",
-                hint=f"set {VARIABLE} or --store to a folder of its own",
-            )
+            raise InputError(f"{self.path} is no store: it holds {foreign[0]!r}", hint=hint)
 
     def _initialise(self) -> None:
         if not self._exists():
