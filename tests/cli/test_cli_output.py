@@ -40,6 +40,15 @@ def test_the_default_place_and_what_is_in_it(me: Person, monkeypatch: pytest.Mon
     assert me("apply", "--json").document["result"]["path"] == str(made)
 
 
+def test_git_need_not_read_the_output_again_to_know_that_nothing_changed(me: Person) -> None:
+    # An index that is not younger than a file proves nothing: git then reads the file whenever it is asked.
+    assert me("apply", "--output", "out").code == 0
+    index = (me.project / "out" / ".git" / "index").stat()
+    files = [path for path in (me.project / "out" / "python").rglob("*") if path.is_file()]
+    assert len(files) > 1000
+    assert max(int(path.stat().st_mtime) for path in files) < int(index.st_mtime)
+
+
 def test_the_table_says_everything(me: Person) -> None:
     answer = me("apply", "--output", "out")
     lines = answer.out.splitlines()
