@@ -148,7 +148,7 @@ def pointed(patches: Sequence[PatchInfo], at: Sequence[str]) -> tuple[PatchInfo,
         if not name or not path.endswith(".py") or not symbol.replace(".", "").isidentifier():
             raise InputError(f"--at {text!r} is not PATCH=path:Symbol", hint="for example mtp_tracking=python/sglang/x.py:Class")
         places[name] = place
-    return tuple(replace(info, at=places.get(info.name, info.at)) for info in patches)
+    return tuple(info.placed(places.get(info.name, info.at)) for info in patches)
 
 
 def _accepted(lock: Lock, options: RebaseOptions) -> Lock:
