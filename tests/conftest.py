@@ -91,9 +91,7 @@ def source_archive(test_cache: Path) -> Path:
     with locked(test_cache / "lock", 600), _machine_environment():
         if not path.exists():
             index = PyPI()
-            (found,) = (
-                each for each in index.artifacts("sglang", Release("0.5.10")) if each.filename == path.name
-            )
+            (found,) = (each for each in index.artifacts("sglang", Release("0.5.10")) if each.filename == path.name)
             index.download(found, test_cache)
     return path
 

@@ -35,9 +35,7 @@ def _die_at(number: int, work: Callable[[], object]) -> bool:
         steps = iter(range(number))
 
         def audit(event: str, args: tuple[Any, ...]) -> None:
-            writes = event in WRITING or (
-                event == "open" and isinstance(args[2], int) and args[2] & os.O_CREAT
-            )
+            writes = event in WRITING or (event == "open" and isinstance(args[2], int) and args[2] & os.O_CREAT)
             if writes and next(steps, None) is None:
                 os.kill(os.getpid(), signal.SIGKILL)
 
@@ -95,9 +93,7 @@ def test_killed_at_every_step_of_a_write(lab: Lab, kind: str) -> None:
             assert (BRANCH in lab.git(root, "branch")) == bool(applied)
         # Whatever was found, the next runs work, and end where they should.
         write(open_workplace(root), lab.series(), commit=kind == "git", branch=BRANCH)
-        assert (
-            (root / A.removeprefix("python/" if kind == "folder" else "")).read_bytes().endswith(b"# again\n")
-        )
+        assert (root / A.removeprefix("python/" if kind == "folder" else "")).read_bytes().endswith(b"# again\n")
         unapply(open_workplace(root))
         assert snapshot(root) == before
         if ended:

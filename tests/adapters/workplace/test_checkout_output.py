@@ -239,9 +239,7 @@ def test_after_a_kill_the_old_or_the_new_tree_is_there(lab: Lab, build: Builder,
     ]
 
 
-def test_an_outer_repository_is_not_touched(
-    lab: Lab, build: Builder, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_outer_repository_is_not_touched(lab: Lab, build: Builder, monkeypatch: pytest.MonkeyPatch) -> None:
     outer = lab.checkout("project")
     monkeypatch.setenv("GIT_DIR", str(outer / ".git"))
     monkeypatch.setenv("GIT_INDEX_FILE", str(outer / ".git/index"))
