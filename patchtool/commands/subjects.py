@@ -1,4 +1,4 @@
-"""What the matrix runs on: a release laid out in a folder, or a folder that somebody has, with every subset rendered."""
+"""What the matrix runs on: a release laid out in a folder, or a folder that somebody has, every subset rendered."""
 
 from __future__ import annotations
 
