@@ -35,7 +35,7 @@ class ProcessFailed(EnvironmentFault):
     Args:
         argv: The command.
         code: Its exit code, negative for a signal.
-        stderr: All it wrote there; the message's cause is the tail.
+        stderr: All it wrote there, or on standard output if that is nothing; the tail becomes the cause.
     """
 
     def __init__(self, argv: Sequence[str], code: int, stderr: bytes) -> None:
@@ -79,7 +79,7 @@ def run(
     except OSError as error:
         raise _not_started(argv, cwd, error) from error
     if check and done.returncode != 0:
-        raise ProcessFailed(argv, done.returncode, done.stderr)
+        raise ProcessFailed(argv, done.returncode, done.stderr.strip() or done.stdout)
     return Result(done.stdout, done.stderr, done.returncode)
 
 
