@@ -70,9 +70,11 @@ def write_output(
     dest = dest.absolute()
     key = hashlib.sha256(f"{base_commit} {branch} {digest(commits)}".encode()).hexdigest()
     there = _wanted_one(dest, key)
-    if there:
+    # What a killed run left beside it is cleared up under the lock.
+    if there and not any(left.exists() for left in _beside(dest)):
         return there
-    _refuse_foreign(dest)
+    if not there:
+        _refuse_foreign(dest)
     try:
         dest.parent.mkdir(parents=True, exist_ok=True)
         with locked(dest.with_name(f".{dest.name}.lock"), lock_timeout):
@@ -83,7 +85,7 @@ def write_output(
 
 def _replace(store: Git, base: str, commits: Sequence[PatchCommit], dest: Path, key: str, branch: str) -> Written:
     """Build beside the place and swap; under the lock, so everything is looked at again."""
-    new, old = (dest.with_name(f".{dest.name}.patchtool-{word}") for word in ("new", "old"))
+    new, old = _beside(dest)
     _settle(dest, new, old)
     there = _wanted_one(dest, key)
     if there:
@@ -95,6 +97,11 @@ def _replace(store: Git, base: str, commits: Sequence[PatchCommit], dest: Path, 
     finally:
         shutil.rmtree(new, ignore_errors=True)
     return Written(dest, tuple(final_contents(commits)), record.commits, branch, tree=record.tree)
+
+
+def _beside(dest: Path) -> tuple[Path, Path]:
+    """Where the next tree is built, and where the earlier one waits for its end."""
+    return dest.with_name(f".{dest.name}.patchtool-new"), dest.with_name(f".{dest.name}.patchtool-old")
 
 
 def _wanted_one(dest: Path, key: str) -> Written | None:
