@@ -2,6 +2,7 @@
 
 from patchtool.semantic import SemanticPatch, branch, goal, only, param, replace
 
+DRAFT = "SPEC_.draft_token_num"
 IN_VERIFY = branch("MODE_.is_target_verify()")
 
 
@@ -30,14 +31,8 @@ class SsmIndexLayout(SemanticPatch):
     goals = (
         goal(
             "every row, padded ones too, has its own slots",
-            "INDICES_ = torch.arange(BS_ * DRAFT_, *HOW_)",
-            "INDICES_ = torch.arange(DRAFT_ * BS_, *HOW_)",
-            within=IN_VERIFY,
-            ahead_of="self.state_indices_list_gdn[BS_ - 1].copy_(INDICES_)",
-        ),
-        goal(
-            "the whole buffer is filled",
-            "self.state_indices_list_gdn[BS_ - 1].copy_(INDICES_)",
+            f"self.state_indices_list_gdn[BS_ - 1].copy_(torch.arange(BS_ * {DRAFT}, dtype=DTYPE_, device=DEVICE_))",
+            f"self.state_indices_list_gdn[BS_ - 1].copy_(torch.arange({DRAFT} * BS_, dtype=DTYPE_, device=DEVICE_))",
             within=IN_VERIFY,
         ),
     )

@@ -7,12 +7,15 @@ from patchtool.semantic import (
     SemanticPatch,
     add_method,
     any_branch,
+    given,
     goal,
     holds,
     insert_after,
     method,
     never,
+    param,
     replace,
+    unmentioned,
 )
 
 METADATA = "python/sglang/srt/layers/attention/mamba/mamba2_metadata.py"
@@ -27,9 +30,11 @@ class TrackIndexPrecompute(SemanticPatch):
         Rule(
             "look-up",
             scope="AscendGDNAttnBackend",
+            defect=unmentioned("PREPARE_", "conv_states_mask_indices"),
+            never=(never("the class also makes the metadata itself", "self.forward_metadata = METADATA_"),),
             edit=add_method(
                 """
-                def PREPARE_(self, forward_batch: ForwardBatch):
+                def PREPARE_(self, forward_batch):
                     # nonzero() waits for the device: once per batch here instead of once per layer.
                     metadata = self.forward_metadata
                     if metadata.has_mamba_track_mask:
@@ -56,7 +61,7 @@ class TrackIndexPrecompute(SemanticPatch):
         Rule(
             "layer",
             scope="AscendGDNAttnBackend.forward_extend",
-            given=(goal("metadata of the batch", "METADATA_ = self.forward_metadata"),),
+            given=(given("metadata of the batch", "METADATA_ = self.forward_metadata"),),
             edit=replace(
                 """
                 if BATCH_.mamba_track_mask is not None and BATCH_.mamba_track_mask.any():
@@ -91,12 +96,19 @@ class TrackIndexPrecompute(SemanticPatch):
         Rule(
             "hooks",
             scope="AscendGDNAttnBackend",
-            methods=Methods("init_forward_metadata*", having="forward_batch", hole="HOOK_"),
-            edit=insert_after("super().HOOK_(*ARGUMENTS_)", "self.PREPARE_(forward_batch)"),
+            methods=Methods(
+                "init_forward_metadata*",
+                having=param("forward_batch", typed="ForwardBatch"),
+                otherwise=("bs",),
+                hole="HOOK_",
+                role="BATCH_",
+            ),
+            defect=unmentioned("PREPARE_", "conv_states_mask_indices"),
+            edit=insert_after("super().HOOK_(*ARGUMENTS_)", "self.PREPARE_(BATCH_)"),
             goals=(
                 goal(
                     "every hook that has the batch looks the slots up",
-                    "self.PREPARE_(forward_batch)",
+                    "self.PREPARE_(BATCH_)",
                     behind="super().HOOK_(*ARGUMENTS_)",
                 ),
             ),

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
 from patchtool.semantic.edits import Splice
-from patchtool.semantic.evidence import Finding, Held, Method
+from patchtool.semantic.evidence import Finding, Held
 from patchtool.semantic.match import Bindings
-from patchtool.semantic.patch import Rule, Transform
+from patchtool.semantic.methods import Method
+from patchtool.semantic.patch import Methods, Parameter, Rule, Transform
 from patchtool.semantic.place import Hit, Place
-from patchtool.semantic.scopes import Scope, ScopeProblem, find_scope, parameters, unresolved_bases
+from patchtool.semantic.scopes import Function, Scope, ScopeProblem, find_scope, parameters, unresolved_bases
 from patchtool.semantic.source import Source
 from patchtool.semantic.template import template
 
@@ -84,13 +84,13 @@ def examine(rule: Rule, source: Source, names: dict[str, str]) -> RuleVerdict:
         verdict.problem = Problem(scope.reason, scope.detail, scope.reason == "scope-ambiguous")
         return verdict
     if rule.extends:
-        strange = unresolved_bases(source.tree, scope.node, rule.extends)
+        strange = unresolved_bases(source, scope.node, rule.extends)
         if strange:
             detail = f"{rule.scope} has {', '.join(strange)} among its bases; it may behave otherwise"
             verdict.problem = Problem("base-unknown", detail)
-    scopes = list(_scopes(rule, source, scope))
+    scopes = [(scope, {})] if rule.methods is None else _methods(verdict, rule.methods, source, scope)
     if not scopes:
-        verdict.problem = Problem("anchor-missing", f"{rule.scope} has no method that the rule is about")
+        verdict.note(Problem("anchor-missing", f"{rule.scope} has no method that the rule is about"))
     for found, env in scopes:
         place = Place(source, found)
         verdict.places.append(place)
@@ -98,17 +98,42 @@ def examine(rule: Rule, source: Source, names: dict[str, str]) -> RuleVerdict:
     return verdict
 
 
-def _scopes(rule: Rule, source: Source, scope: Scope) -> Iterator[tuple[Scope, Bindings]]:
-    if rule.methods is None:
-        yield scope, {}
-        return
-    wanted = rule.methods
+def _methods(
+    verdict: RuleVerdict, wanted: Methods, source: Source, scope: Scope
+) -> list[tuple[Scope, dict[str, str]]]:
+    """The methods that a rule is about; one that fits by name and is neither is a problem."""
+    found: list[tuple[Scope, dict[str, str]]] = []
     for statement in scope.node.body:
-        if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)) and fnmatchcase(statement.name, wanted.names):
-            if wanted.having in parameters(statement):
-                inner = find_scope(source, f"{rule.scope}.{statement.name}")
-                if isinstance(inner, Scope):
-                    yield inner, {wanted.hole: statement.name}
+        if not isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            continue
+        if not fnmatchcase(statement.name, wanted.names):
+            continue
+        symbol = f"{scope.symbol}.{statement.name}"
+        role = parameter_for(wanted.having, statement)
+        if role is None and not set(wanted.otherwise) & set(parameters(statement)):
+            detail = f"{symbol} has none of the parameters that the rule knows"
+            verdict.note(Problem("role-missing", detail))
+        elif role is not None:
+            inner = find_scope(source, symbol)
+            if isinstance(inner, Scope):
+                found.append((inner, {wanted.hole: statement.name, wanted.role: role}))
+            else:
+                verdict.note(Problem(inner.reason, inner.detail, inner.reason == "scope-ambiguous"))
+    return found
+
+
+def parameter_for(role: Parameter, function: Function) -> str | None:
+    """The one parameter that plays a role: by a spelling it is known under, else by its annotation; or None."""
+    every = [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]
+    found = [a.arg for a in every if a.arg in role.spellings]
+    if not found and role.typed:
+        found = [a.arg for a in every if a.annotation is not None and _type_name(a.annotation) == role.typed]
+    return found[0] if len(found) == 1 else None
+
+
+def _type_name(annotation: ast.expr) -> str:
+    text = annotation.value if isinstance(annotation, ast.Constant) else ast.unparse(annotation)
+    return str(text).rpartition(".")[2]
 
 
 def _examine_place(verdict: RuleVerdict, place: Place, env: Bindings, names: dict[str, str]) -> None:
@@ -117,35 +142,42 @@ def _examine_place(verdict: RuleVerdict, place: Place, env: Bindings, names: dic
     if isinstance(known, Problem):
         verdict.note(known)
         return
+    meant: Bindings = dict(known)
     for given in rule.given:
-        finding = given.search(place, known)
-        if finding.held is not Held.YES:
+        finding = given.search(place, known, meant)
+        if finding.held is not Held.YES or finding.at is None:
             detail = f"{given.name}: {finding.why} in {place.scope.symbol}"
-            verdict.note(Problem("given-missing", detail, finding.held is Held.WRONG))
+            verdict.note(Problem("given-missing", detail))
             return
-        known = finding.env
-    _search_goals(verdict, place, known, names)
+        new = {hole: value for hole, value in finding.env.items() if hole not in known}
+        place.bound_at.update(dict.fromkeys(new, finding.at))
+        known = {**known, **new}
+        meant = {**meant, **place.meanings(new, finding.at, after=True)}
+    _search_goals(verdict, place, known, meant, names)
     _find_sites(verdict, place, {**known, **{k: v for k, v in names.items() if k not in known}})
 
 
 def _with_roles(rule: Rule, place: Place, env: Bindings) -> Bindings | Problem:
     known = dict(env)
     for hole, role in rule.roles.items():
-        found = [name for name in role.spellings if name in place.parameters]
-        if len(found) != 1:
-            how = "no parameter" if not found else "more than one parameter"
-            detail = f"{place.scope.symbol} has {how} named {' or '.join(role.spellings)}"
-            return Problem("role-missing", detail, bool(found))
-        known[hole] = found[0]
+        function = place.scope.function
+        found = None if function is None else parameter_for(role, function)
+        if found is None:
+            detail = f"{place.scope.symbol} has not exactly one parameter named {' or '.join(role.spellings)}"
+            return Problem("role-missing", detail)
+        known[hole] = found
     return known
 
 
-def _search_goals(verdict: RuleVerdict, place: Place, env: Bindings, names: dict[str, str]) -> None:
+def _search_goals(
+    verdict: RuleVerdict, place: Place, spelled: Bindings, meant: Bindings, names: dict[str, str]
+) -> None:
     for wanted in verdict.rule.goals:
         own = wanted.hole if isinstance(wanted, Method) else None
-        finding = wanted.search(place, {**env, **{hole: name for hole, name in names.items() if hole != own}})
+        others = {hole: name for hole, name in names.items() if hole != own}
+        finding = wanted.search(place, {**spelled, **others}, {**meant, **others})
         if finding.held is Held.NO and own in names:  # under the patch's own name it would be in the way
-            finding = wanted.search(place, {**env, **names})
+            finding = wanted.search(place, {**spelled, **names}, {**meant, **names})
         value = finding.env.get(own or "")
         if own in names and isinstance(value, str):
             names[own] = value

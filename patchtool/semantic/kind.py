@@ -178,5 +178,4 @@ def report(
         for verdict in verdicts:
             if not verdict.hits and not verdict.landed:
                 near += candidates(verdict, sources[verdict.rule.target])
-    shown = sites if decision.write else tuple(sites)
-    return Judgement(decision.state, decision.reason, decision.detail, goals, shown, tuple(near), notes=notes)
+    return Judgement(decision.state, decision.reason, decision.detail, goals, sites, tuple(near), notes=notes)

@@ -70,10 +70,39 @@ def find_scope(source: Source, symbol: str) -> Scope | ScopeProblem:
         if isinstance(found, ScopeProblem):
             return found
         node = found
-    replaced = _replaced_from_outside(source.tree, symbol)
-    if replaced:
-        return ScopeProblem("scope-ambiguous", f"{symbol} is replaced from outside on line {replaced}")
+    if symbol:
+        replaced = source.set_from_outside.get(walked[-1])
+        if replaced:
+            return ScopeProblem("scope-ambiguous", f"{symbol} is replaced from outside on line {replaced}")
+    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        kind = kind_changing(node)
+        if kind:
+            return ScopeProblem("scope-ambiguous", f"{symbol} is no plain function: {kind}")
     return Scope(symbol, node, tuple(owners))
+
+
+_KINDS = frozenset(
+    {"staticmethod", "classmethod", "property", "cached_property", "overload", "contextmanager", "abstractmethod"}
+)
+
+
+def kind_changing(function: Function) -> str | None:
+    """What makes a function something else than code that runs when it is called, or None."""
+    for decorator in function.decorator_list:
+        plain = decorator.func if isinstance(decorator, ast.Call) else decorator
+        name = plain.attr if isinstance(plain, ast.Attribute) else getattr(plain, "id", "")
+        if name in _KINDS or name in ("setter", "getter", "deleter"):
+            return f"decorated with {name}"
+    if isinstance(function, ast.AsyncFunctionDef):
+        return "a coroutine"
+    stack: list[ast.AST] = list(function.body)
+    while stack:
+        node = stack.pop()
+        if isinstance(node, (ast.Yield, ast.YieldFrom)):
+            return f"a generator (line {node.lineno})"
+        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
+            stack.extend(ast.iter_child_nodes(node))
+    return None
 
 
 def _definition(owner: ScopeNode, name: str, symbol: str) -> ScopeNode | ScopeProblem:
@@ -90,28 +119,6 @@ def _definition(owner: ScopeNode, name: str, symbol: str) -> ScopeNode | ScopePr
             "scope-ambiguous", f"{symbol} is bound on line {bindings[0].lineno}, not by a plain definition"
         )
     return direct[0]
-
-
-def _replaced_from_outside(tree: ast.Module, symbol: str) -> int | None:
-    """Line of ``Class.method = …`` or ``setattr(Class, "method", …)``, or None."""
-    if "." not in symbol:
-        return None
-    owner, _, name = symbol.rpartition(".")
-    owner = owner.rpartition(".")[2]
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Attribute) and isinstance(node.ctx, (ast.Store, ast.Del)):
-            if node.attr == name and isinstance(node.value, ast.Name) and node.value.id == owner:
-                return node.lineno
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "setattr":
-            if [_text(argument) for argument in node.args[:2]] == [owner, name]:
-                return node.lineno
-    return None
-
-
-def _text(node: ast.expr) -> str | None:
-    if isinstance(node, ast.Name):
-        return node.id
-    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
 
 
 def symbols(tree: ast.Module) -> list[tuple[str, ScopeNode]]:
@@ -209,11 +216,11 @@ def lineage(tree: ast.Module, node: ScopeNode) -> list[ScopeNode]:
     return found
 
 
-def unresolved_bases(tree: ast.Module, node: ScopeNode, known: str) -> list[str]:
+def unresolved_bases(source: Source, node: ScopeNode, known: str) -> list[str]:
     """Bases asked before the known one that this file does not define, as they are written.
 
     Args:
-        tree: The module.
+        source: The file.
         node: The class.
         known: Name of the base whose behaviour the patch is about.
 
@@ -225,13 +232,14 @@ def unresolved_bases(tree: ast.Module, node: ScopeNode, known: str) -> list[str]
     strange: list[str] = []
     for base in node.bases:
         spelled = ast.unparse(base)
-        if spelled.rpartition(".")[2] == known:
+        real = source.names.real(spelled) if isinstance(base, ast.Name) else spelled
+        if real.rpartition(".")[2] == known:
             return strange
-        inner = _class_named(tree, base)
+        inner = _class_named(source.tree, base)
         if inner is None:
             strange.append(spelled)
         elif inner is not node:
-            deeper = unresolved_bases(tree, inner, known)
+            deeper = unresolved_bases(source, inner, known)
             if f"no {known}" not in deeper:
                 return strange + deeper
             strange += deeper[:-1]

@@ -46,7 +46,7 @@ def foreign_bytes(before: Source, after: Source, replaced: Sequence[tuple[int, i
     kept = [raw for number, raw in enumerate(before.data.splitlines(keepends=True), start=1) if number not in gone]
     lines = iter(after.data.splitlines(keepends=True))
     for raw in kept:
-        if not any(raw == line for line in lines):
+        if not any(raw == line or (raw is kept[-1] and line.rstrip(b"\r\n") == raw) for line in lines):
             return f"a line outside of the edit changed: {raw[:80]!r}"
     return None
 
