@@ -1,6 +1,6 @@
 """After an MTP verify, the state is also committed to the slots that the prefix cache tracks."""
 
-from patchtool.semantic import SemanticPatch, free_of, given, goal, guarded, insert_before, param, unread
+from patchtool.semantic import SemanticPatch, free_of, given, goal, guarded, insert_before, only, param, unread
 
 OWN_ROLLBACK = "conv_state_rollback(CONV_, OWN_, LAST_, DRAFT_)"
 IF_OWN = guarded("OWN_.numel() > 0", "OWN_.shape[0] > 0", "len(OWN_) > 0", "OWN_.numel()", always=True)
@@ -69,5 +69,20 @@ class MtpTracking(SemanticPatch):
             "conv_state_rollback(CONV_, TRACK_, STEPS_, DRAFT_)",
             within=IF_TRACKED,
             behind="CONV_[:, WHERE_] = CONV_[:, WINDOW_]",
+        ),
+    )
+    never = (
+        only(
+            "the SSM state is also used in another way",
+            "SSM_",
+            "SSM_ = SOURCE_",
+            "move_intermediate_cache(SSM_, *REST_)",
+        ),
+        only(
+            "the conv window is also used in another way",
+            "CONV_",
+            "CONV_ = SOURCE_",
+            "conv_state_rollback(CONV_, *REST_)",
+            "CONV_[:, TO_] = CONV_[:, FROM_]",
         ),
     )

@@ -36,10 +36,9 @@ class TrackIndexPrecompute(SemanticPatch):
                 """
                 def PREPARE_(self, forward_batch):
                     # nonzero() waits for the device: once per batch here instead of once per layer.
-                    metadata = self.forward_metadata
-                    if metadata.has_mamba_track_mask:
+                    if self.forward_metadata.has_mamba_track_mask:
                         rows = forward_batch.mamba_track_mask.nonzero(as_tuple=True)[0]
-                        metadata.conv_states_mask_indices = (
+                        self.forward_metadata.conv_states_mask_indices = (
                             forward_batch.mamba_track_indices[rows]
                         )
                 """,
@@ -50,10 +49,9 @@ class TrackIndexPrecompute(SemanticPatch):
                     "one method looks the slots up",
                     """
                     def PREPARE_(self, BATCH_):
-                        ...
-                        if METADATA_.has_mamba_track_mask:
+                        if self.forward_metadata.has_mamba_track_mask:
                             ROWS_ = BATCH_.mamba_track_mask.nonzero(as_tuple=True)[0]
-                            METADATA_.conv_states_mask_indices = BATCH_.mamba_track_indices[ROWS_]
+                            self.forward_metadata.conv_states_mask_indices = BATCH_.mamba_track_indices[ROWS_]
                     """,
                 ),
             ),
