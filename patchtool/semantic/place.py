@@ -177,6 +177,8 @@ class Place:
 
     def meaning(self, node: ast.AST, at: ast.stmt, *, after: bool = False) -> ast.AST:
         """What some code means just before, or just after, a statement."""
+        if isinstance(node, ast.Name):  # also where the code that bound a hole assigned to it
+            node = ast.Name(node.id, ast.Load())
         return node if self.flow is None else self.flow.meaning(node, at, after=after)
 
     def meanings(self, env: Bindings, at: ast.stmt, *, after: bool = False) -> dict[str, Bound]:

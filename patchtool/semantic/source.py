@@ -155,6 +155,11 @@ class ModuleNames:
         rebound = frozenset(name for name, found in origins.items() if len(found) > 1)
         return cls(imported, frozenset(defined), rebound, frozenset(origins))
 
+    @property
+    def conditional(self) -> frozenset[str]:
+        """Names bound under a condition only, such as ``try: import …``."""
+        return self.bound - self.defined - self.imported.keys()
+
     def real(self, local: str) -> str:
         """What a global name stands for; itself when it is not an alias."""
         return self.imported.get(local, local)

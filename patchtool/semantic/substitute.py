@@ -59,7 +59,7 @@ def global_names(
     renamed = {}
     mine = local | {name for statement in splice.code.body for name in _stored(statement)}
     for name in sorted(free_names(splice.code.body)):
-        if name in mine or is_hole(name) or (name in proven and name in names.bound):
+        if name in mine or is_hole(name) or (name in proven and name in names.conditional):
             continue
         known = names.local(name)
         if known is None and (not hasattr(builtins, name) or name in names.bound):
