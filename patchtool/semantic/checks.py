@@ -92,10 +92,12 @@ def _check_meaning(place: Place, splice: Splice, roles: Mapping[str, Bound]) -> 
     """A hole must mean the same where its code was found and where it is written."""
     if place.flow is None:
         return
-    near, after = splice.neighbour, splice.behind
-    used = splice.code.holes & set(splice.env)
-    for hole in sorted(used):
+    near, after = splice.near, splice.behind
+    assigned = stored_in(splice.replaced)
+    for hole in sorted(splice.code.holes & set(splice.env)):
         for node in (n for n in bound_nodes(splice.env[hole]) if isinstance(n, ast.expr)):
+            if isinstance(node, ast.Name) and node.id in assigned:
+                continue  # the old code assigns it, and so does the new
             here = place.meaning(node, near, after=after)
             there = [place.meaning(node, splice.at)]
             if hole in place.bound_at:
@@ -121,7 +123,7 @@ def _check_effects(splice: Splice) -> None:
 def _check_assigned(place: Place, splice: Splice, filled: Sequence[ast.stmt]) -> None:
     if place.flow is None:
         return
-    known = set(place.flow.assigned(splice.neighbour, after=splice.behind))
+    known = set(place.flow.assigned(splice.near, after=splice.behind))
     for statement in filled:
         stored = {n.id for n in ast.walk(statement) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
         for node in ast.walk(statement):

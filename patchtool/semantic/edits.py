@@ -41,8 +41,8 @@ class Splice:
         return self.block.statements[self.start : self.stop]
 
     @property
-    def neighbour(self) -> ast.stmt:
-        """The statement that an insertion goes behind, or before."""
+    def near(self) -> ast.stmt:
+        """The statement that the code goes behind, or before, or whose place it takes first."""
         return self.block.statements[self.start - 1 if self.behind else self.start]
 
 

@@ -75,8 +75,7 @@ class _Chunk:
         self.source = source
         self.edit = edit
         self.splice = edit.splice
-        near = self.splice.replaced[0] if self.splice.replaced else self.splice.neighbour
-        self.indent = self._indent(near)
+        self.indent = self._indent(edit.splice.near)
         self.unit = self._unit()
 
     def replacement(self) -> tuple[int, int, str]:
@@ -84,9 +83,9 @@ class _Chunk:
         if self.splice.replaced:
             start, stop = first_line(self.splice.replaced[0]) - 1, self._end(self.splice.replaced[-1])
         elif self.splice.behind:
-            start = stop = self._behind(self.splice.neighbour)
+            start = stop = self._behind(self.splice.near)
         else:
-            start = stop = self._ahead(self.splice.neighbour)
+            start = stop = self._ahead(self.splice.near)
         newline = "\r\n" if self.source.lines[max(start - 1, 0)].endswith(b"\r\n") else self.source.newline
         return start, stop, self._text(self.source.slice(start, stop), newline)
 
@@ -95,8 +94,7 @@ class _Chunk:
         number = first_line(near) - 1
         line = self.source.slice(number, number + 1)
         blank = line[: len(line) - len(line.lstrip(" \t\f"))]
-        column = near.col_offset if not getattr(near, "decorator_list", []) else near.col_offset
-        before = self.source.slice(near.lineno - 1, near.lineno).encode()[:column]
+        before = self.source.slice(near.lineno - 1, near.lineno).encode()[: near.col_offset]
         if before.strip(b" \t\f") or (number and self.source.lines[number - 1].rstrip(b"\r\n").endswith(b"\\")):
             raise CannotFill("site-refused", f"the site shares line {near.lineno} with other code")
         return blank.rpartition("\f")[2]
