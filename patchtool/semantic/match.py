@@ -136,7 +136,9 @@ class Matcher:
             if bound is not None:
                 yield bound
         elif isinstance(want, list) and isinstance(have, list):
-            yield from self._list(want, _undocumented(have, node) if name == "body" else have, env)
+            if name == "body":
+                want, have = [*_undocumented(want, pattern)], _undocumented(have, node)
+            yield from self._list(want, have, env)
         elif isinstance(want, ast.AST) and isinstance(have, ast.AST):
             yield from self.expression(want, have, env)
         elif want == have and type(want) is type(have):
