@@ -43,4 +43,10 @@ class SsmIndexLayout(SemanticPatch):
             "self.state_indices_list_gdn[BS_ - 1].copy_(INDICES_)",
             "METADATA_(*REST_, mamba_cache_indices_gdn=self.state_indices_list_gdn[BS_ - 1])",
         ),
+        only(
+            "the indices are also used in another way",
+            "INDICES_",
+            "INDICES_ = torch.arange(*REST_)",
+            "self.state_indices_list_gdn[BS_ - 1].copy_(INDICES_)",
+        ),
     )

@@ -50,33 +50,19 @@ def _check_fresh(function: Function, names: set[str]) -> None:
 
 
 def _check_lost(function: Function, splice: Splice, filled: Sequence[ast.stmt], gone: set[str]) -> None:
-    """No surviving read may have seen a value that the replaced code assigned and the new code does not."""
+    """No surviving read may need a name that the replaced code assigned and the new code does not."""
     for node in (n for statement in filled for n in ast.walk(statement)):
         if isinstance(node, ast.Name) and node.id in gone:
             raise CannotFill("removed-name-read", f"the new code reads {node.id}, which would no longer be assigned")
-    changed = gone | {name for name in stored_in(splice.replaced) if not _assigned_alike(name, splice.replaced, filled)}
     inside = {id(n) for statement in splice.replaced for n in ast.walk(statement)} | set(_elsewhere(splice))
     last = max((s.end_lineno or s.lineno for s in splice.replaced), default=0)
     own = {id(n) for statement in function.body for n in own_nodes(statement)}
     for node in ast.walk(function):
-        if isinstance(node, ast.Name) and node.id in changed and id(node) not in inside:
+        if isinstance(node, ast.Name) and node.id in gone and id(node) not in inside:
             reads = not isinstance(node.ctx, ast.Store) and (node.lineno > last or id(node) not in own)
             if reads:
-                detail = f"{node.id} would no longer have the value that is read on line {node.lineno}"
+                detail = f"{node.id} would no longer be assigned but is read on line {node.lineno}"
                 raise CannotFill("removed-name-read", detail)
-
-
-def _assigned_alike(name: str, old: Sequence[ast.stmt], new: Sequence[ast.stmt]) -> bool:
-    """Whether the same statements assign a name before and after."""
-    before, after = list(_assigning(name, old)), list(_assigning(name, new))
-    return len(before) == len(after) and all(same(a, b) for a, b in zip(before, after))
-
-
-def _assigning(name: str, statements: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
-    for statement in statements:
-        for node in own_nodes(statement):
-            if isinstance(node, ast.stmt) and not hasattr(node, "body") and name in stored_in([node]):
-                yield node
 
 
 def _elsewhere(splice: Splice) -> Iterator[int]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from patchtool.semantic.match import Bindings
 from patchtool.semantic.names import reads, stores
 from patchtool.semantic.place import Place, plain
-from patchtool.semantic.template import template
+from patchtool.semantic.template import is_hole, template
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,8 @@ class Only:
 
     Args:
         name: What is wrong when it is used otherwise.
-        mention: A template of the code in question; where it is an attribute, its name as a string counts too.
+        mention: A template of the code in question; where it is an attribute, its name as a string counts too. A hole that
+            stands for nothing yet is mentioned nowhere.
         uses: Templates of the known uses.
     """
 
@@ -57,6 +58,8 @@ class Only:
                 nodes = hit.statements if isinstance(hit.node, ast.stmt) else [hit.node]
                 known |= {id(node) for root in nodes for node in ast.walk(root)}
         wanted = template(self.mention).expression
+        if isinstance(wanted, ast.Name) and is_hole(wanted.id) and wanted.id not in env:
+            return None
         name = wanted.attr if isinstance(wanted, ast.Attribute) else None
         for node in _everything(place):
             spelled = isinstance(node, ast.Constant) and name is not None and node.value == name
