@@ -7,7 +7,10 @@ IN_VERIFY = branch("MODE_.is_target_verify()")
 
 
 class SsmIndexLayout(SemanticPatch):
-    """Row ``b`` stores step ``t`` in slot ``b * draft_token_num + t``; pointing padded rows at slot 0 overwrites row 0."""
+    """Row ``b`` stores step ``t`` in slot ``b * draft_token_num + t``.
+
+    Padded rows that all point at slot 0 overwrite row 0's.
+    """
 
     scope = "AscendMambaAttnBackendBase._replay_metadata"
     roles = {"BS_": param("bs", "batch_size")}

@@ -91,7 +91,9 @@ def _check_meaning(place: Place, splice: Splice, roles: Mapping[str, Bound]) -> 
             if hole in roles:
                 there.append(node)
             if not all(same(here, other) for other in there):
-                raise CannotFill("meaning-changed", f"{ast.unparse(node)} means something else where it would be written")
+                raise CannotFill(
+                    "meaning-changed", f"{ast.unparse(node)} means something else where it would be written"
+                )
 
 
 def _check_effects(splice: Splice) -> None:
@@ -113,7 +115,8 @@ def _check_assigned(place: Place, splice: Splice, filled: Sequence[ast.stmt]) ->
     for statement in filled:
         stored = {n.id for n in ast.walk(statement) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
         for node in ast.walk(statement):
-            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id in place.local_names:
-                if node.id not in known and node.id not in stored:
-                    raise CannotFill("name-unavailable", f"{node.id} is not surely assigned at the site")
+            if not isinstance(node, ast.Name) or not isinstance(node.ctx, ast.Load):
+                continue
+            if node.id in place.local_names and node.id not in known | stored:
+                raise CannotFill("name-unavailable", f"{node.id} is not surely assigned at the site")
         known |= stored

@@ -77,13 +77,13 @@ def _block(symbol: str, nested: bool, old: list[ast.stmt], new: list[ast.stmt]) 
     """The smallest runs that differ, going into statements that differ only inside."""
     keys: dict[str, int] = {}
     dumps = [[keys.setdefault(ast.dump(s), len(keys)) for s in block] for block in (old, new)]
-    for tag, i, j, k, m in SequenceMatcher(None, *dumps, autojunk=False).get_opcodes():
+    for tag, i, j, k, m in SequenceMatcher(None, dumps[0], dumps[1], autojunk=False).get_opcodes():
         whole = Hunk(symbol, nested, old[max(i - 1, 0) : j + 1], new[max(k - 1, 0) : m + 1], min(i, 1), 0, 0)
         whole = replace(whole, old_stop=whole.start + j - i, new_stop=whole.start + m - k)
         alike = j - i == m - k and all(_same_head(a, b) for a, b in zip(old[i:j], new[k:m]))
         if tag == "replace" and alike:
             for a, b in zip(old[i:j], new[k:m]):
-                inner = list(_inside(symbol, nested, a, b))
+                inner = list(_inside(symbol, a, b))
                 inserted = any(h.nested and h.old_stop == h.start for h in inner)  # insertions go outside of conditions
                 yield from [whole] if inserted else inner
         elif tag != "equal":
@@ -98,7 +98,7 @@ def _same_head(one: ast.stmt, other: ast.stmt) -> bool:
     return all(same(getattr(one, n, None), getattr(other, n, None)) for n in names)
 
 
-def _inside(symbol: str, nested: bool, one: ast.stmt, other: ast.stmt) -> Iterator[Hunk]:
+def _inside(symbol: str, one: ast.stmt, other: ast.stmt) -> Iterator[Hunk]:
     named = isinstance(one, _DEFINITIONS)
     inner = f"{symbol}.{one.name}".lstrip(".") if isinstance(one, _DEFINITIONS) else symbol
     for field in ("body", "orelse"):
@@ -122,12 +122,10 @@ def _rules(old: Source, new: Source, hunk: Hunk) -> list[str]:
     return list(_insertions(old, new, hunk, local, scope))
 
 
-def _insertions(
-    old: Source, new: Source, hunk: Hunk, local: frozenset[str], scope: ScopeNode | None
-) -> Iterator[str]:
-    """Before the statement that follows, or after the one that precedes; what the new code alone speaks of is the defect."""
+def _insertions(old: Source, new: Source, hunk: Hunk, local: frozenset[str], scope: ScopeNode | None) -> Iterator[str]:
+    """Before the next statement, or after the last; what only the new code speaks of is the defect."""
     code = _text(new, hunk.new[hunk.start : hunk.new_stop])
-    known = {word for word in _words(scope)} if scope is not None else set()
+    known = set(_words(scope)) if scope is not None else set()
     fresh = sorted(set(_words(ast.parse(code))) - known) or ["TODO"]
     for verb, index in (("insert_before", hunk.start), ("insert_after", hunk.start - 1)):
         if 0 <= index < len(hunk.old):
@@ -196,11 +194,18 @@ def _goals(before: str, after: str) -> list[str]:
     """The new statements, for their author to name."""
     old = ast.parse(before).body
     fresh = [s for s in ast.parse(after).body if not any(same(s, known) for known in old)]
-    return [f"goal('TODO: what this is for ({number})', {_quoted(ast.unparse(s))})" for number, s in enumerate(fresh, 1)]
+    return [
+        f"goal('TODO: what this is for ({number})', {_quoted(ast.unparse(s))})" for number, s in enumerate(fresh, 1)
+    ]
 
 
 def _rule(symbol: str, edit: str, goals: Sequence[str], defect: str) -> str:
-    parts = [f"scope={symbol!r}", *([f"defect={defect}"] if defect else []), f"edit={edit}", f"goals=({', '.join(goals)},)"]
+    parts = [
+        f"scope={symbol!r}",
+        *([f"defect={defect}"] if defect else []),
+        f"edit={edit}",
+        f"goals=({', '.join(goals)},)",
+    ]
     return ", ".join(parts)
 
 
@@ -212,7 +217,18 @@ def _quoted(text: str) -> str:
 
 def _codemod(rules: Sequence[str]) -> str:
     stated = "".join(f"        Rule('rule {number}', {rule}),\n" for number, rule in enumerate(rules, 1))
-    words = ("Rule", "SemanticPatch", "add_method", "any_branch", "goal", "insert_after", "insert_before", "method", "replace", "unmentioned")
+    words = (
+        "Rule",
+        "SemanticPatch",
+        "add_method",
+        "any_branch",
+        "goal",
+        "insert_after",
+        "insert_before",
+        "method",
+        "replace",
+        "unmentioned",
+    )
     used = [w for w in words if w == "SemanticPatch" or f"{w}(" in stated]
     return (
         '"""TODO: what must be true, in one sentence."""\n\n'

@@ -1,5 +1,7 @@
 """Filling the holes of a template in LibCST's tree: how the result is written."""
 
+# ruff: noqa: D102 -- the methods are LibCST's
+
 from __future__ import annotations
 
 import ast

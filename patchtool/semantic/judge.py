@@ -76,7 +76,8 @@ def examine(rule: Rule, source: Source, names: dict[str, str]) -> RuleVerdict:
     Args:
         rule: The rule.
         source: The parsed file.
-        names: Holes for names that the patch introduces; where a goal finds the code under another name, it is put here.
+        names: Holes for names that the patch introduces; where a goal finds the code under another name, that one
+            is put here.
     """
     verdict = RuleVerdict(rule, source.path)
     scope = find_scope(source, rule.scope)
@@ -98,9 +99,7 @@ def examine(rule: Rule, source: Source, names: dict[str, str]) -> RuleVerdict:
     return verdict
 
 
-def _methods(
-    verdict: RuleVerdict, wanted: Methods, source: Source, scope: Scope
-) -> list[tuple[Scope, dict[str, str]]]:
+def _methods(verdict: RuleVerdict, wanted: Methods, source: Source, scope: Scope) -> list[tuple[Scope, dict[str, str]]]:
     """The methods that a rule is about; one that fits by name and is neither is a problem."""
     found: list[tuple[Scope, dict[str, str]]] = []
     for statement in scope.node.body:

@@ -1,8 +1,8 @@
 """What ``patchtool check`` wants to know of a codemod, each complaint with the line it is about.
 
-A patch proves itself on small look-alike files of its own, never on upstream's code: ``cases/<case>/before.py`` with the
-bytes it must become in ``after.py``, ``cases/<case>/landed.py`` where nothing is to be done, and ``cases/<case>/conflict.py``
-that must be refused. Each is judged as the patch's first target.
+A patch proves itself on small look-alike files of its own, never on upstream's code: ``cases/<case>/before.py`` with
+the bytes it must become in ``after.py``, ``cases/<case>/landed.py`` where nothing is to be done, and
+``cases/<case>/conflict.py`` that must be refused. Each is judged as the patch's first target.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def _bad_templates(root: object) -> Iterator[Static]:
     for text in texts(root):
         try:
             template(text)
-        except TemplateError as error:
+        except TemplateError as error:  # noqa: PERF203 -- a few templates
             yield text, "template-invalid", str(error)
 
 
@@ -97,7 +97,9 @@ def texts(root: object) -> Iterator[str]:
         method_name = isinstance(root, MethodEdit) and spec.name == "behind"
         if spec.name in _TEMPLATES or spec.name == "code" or (spec.name == "behind" and not method_name):
             yield from (text for text in (value if isinstance(value, tuple) else (value,)) if isinstance(text, str))
-        parts: Iterable[object] = value.values() if isinstance(value, Mapping) else value if isinstance(value, tuple) else [value]
+        parts: Iterable[object] = (
+            value.values() if isinstance(value, Mapping) else value if isinstance(value, tuple) else [value]
+        )
         for part in parts:
             yield from texts(part)
 
@@ -112,7 +114,11 @@ def _rule(info: PatchInfo, rule: Rule, names: Mapping[str, str]) -> Iterator[Sta
     where = dict(rule.edit.where) if isinstance(rule.edit, Edit) else {}
     for hole in [*rule.roles, *names, *where]:
         if not is_hole(hole):
-            yield hole, "not-a-hole", f"{rule.name}: {hole} is not spelled like a hole (capitals and a trailing underscore)"
+            yield (
+                hole,
+                "not-a-hole",
+                f"{rule.name}: {hole} is not spelled like a hole (capitals and a trailing underscore)",
+            )
     yield from _holes(rule, names)
 
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 from itertools import count
-from typing import Optional
 
 from patchtool.semantic.names import own_nodes, stored_in
 from patchtool.semantic.source import binds
 
-Environment = dict[str, Optional[ast.expr]]
+Environment = dict[str, ast.expr | None]
 """What each surely assigned name stands for."""
 
 _MOST_NODES = 150
@@ -36,7 +35,7 @@ class Meaning:
         return _Unfold(self, env).visit(node)
 
     def pairs(self, statement: ast.stmt, env: Environment) -> dict[int, ast.AST]:
-        """What each node of a statement's own expressions means; a simple statement's meaning stands under its own identity."""
+        """What each node of a statement's own expressions means, a simple statement itself included, by identity."""
         unfold = _Unfold(self, env)
         if hasattr(statement, "body"):
             for child in ast.iter_child_nodes(statement):
@@ -120,8 +119,13 @@ class Meaning:
 
 def _root(node: ast.AST) -> str | None:
     """The variable that an index or a view is taken of."""
-    while isinstance(node, ast.Subscript) or (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
-        node = node.value if isinstance(node, ast.Subscript) else node.func.value
+    while True:
+        if isinstance(node, ast.Subscript):
+            node = node.value
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            node = node.func.value
+        else:
+            break
     return node.id if isinstance(node, ast.Name) else None
 
 
@@ -203,7 +207,7 @@ class _Unfold(ast.NodeVisitor):
     def _comprehension(self, node: ast.AST) -> ast.AST:
         return self._shadowed(node, {name for part in ast.walk(node) for name in _iterated(part)})
 
-    visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = _comprehension
+    visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = _comprehension  # noqa: N815 -- ast's names
 
     def _shadowed(self, node: ast.AST, names: set[str]) -> ast.AST:
         outer = self.env

@@ -61,7 +61,7 @@ class Method:
     def _finding(
         self, place: Place, owner: ScopeNode, found: list[tuple[ast.FunctionDef, Bindings]], names: set[str]
     ) -> Finding:
-        name = sorted(names)[0]
+        name = min(names)
         bindings = [s for s in owner.body for bound in bound_names(s) if bound in names]
         replaced = place.source.set_from_outside.get(name)
         if replaced:

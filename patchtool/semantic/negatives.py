@@ -41,8 +41,8 @@ class Only:
 
     Args:
         name: What is wrong when it is used otherwise.
-        mention: A template of the code in question; where it is an attribute, its name as a string counts too. A hole that
-            stands for nothing yet is mentioned nowhere.
+        mention: A template of the code in question; where it is an attribute, its name as a string counts too. A
+            hole that stands for nothing yet is mentioned nowhere.
         uses: Templates of the known uses.
     """
 

@@ -92,7 +92,7 @@ class Place:
 
     @cached_property
     def matcher(self) -> Matcher:
-        """Unification that sees through the aliases of the module's imports, and is not misled by locals of their name."""
+        """Unification that sees through the aliases of imports and is not misled by locals of their name."""
         return Matcher(self._real)
 
     def _real(self, name: str) -> str:
@@ -201,6 +201,7 @@ def bound_nodes(value: Bound | None) -> tuple[ast.AST, ...]:
     return value if isinstance(value, tuple) else (value,)
 
 
+_HELD = (ast.stmt, ast.ExceptHandler, ast.match_case, ast.Lambda)
 _LOOPS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
@@ -216,9 +217,8 @@ def header_nodes(statement: ast.stmt) -> Iterator[tuple[ast.expr, str]]:
         node, unsure = stack.pop()
         if isinstance(node, ast.expr):
             yield node, unsure
-        for child in ast.iter_child_nodes(node):
-            if not isinstance(child, (ast.stmt, ast.ExceptHandler, ast.match_case, ast.Lambda)):
-                stack.append((child, unsure or _unsure(node, child)))
+        inner = [c for c in ast.iter_child_nodes(node) if not isinstance(c, _HELD)]
+        stack.extend((child, unsure or _unsure(node, child)) for child in inner)
 
 
 def _unsure(node: ast.AST, child: ast.AST) -> str:

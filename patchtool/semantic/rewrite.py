@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import libcst as cst
@@ -12,7 +13,7 @@ import libcst as cst
 from patchtool.semantic.edits import Splice
 from patchtool.semantic.filler import Filler
 from patchtool.semantic.match import same
-from patchtool.semantic.scopes import Scope
+from patchtool.semantic.scopes import Scope, first_line
 from patchtool.semantic.source import Source
 from patchtool.semantic.substitute import CannotFill
 
@@ -43,7 +44,7 @@ def render(source: Source, edits: Sequence[Planned]) -> bytes:
     lines = source.lines
     chunks = [_Chunk(source, edit).replacement() for edit in edits]
     order = sorted(range(len(chunks)), key=lambda i: (chunks[i][0], i))
-    if any(chunks[a][1] > chunks[b][0] for a, b in zip(order, order[1:])):
+    if any(chunks[a][1] > chunks[b][0] for a, b in pairwise(order)):
         raise CannotFill("site-refused", "two edits overlap")
     out: list[bytes] = []
     at = 0
@@ -144,7 +145,6 @@ class _Chunk:
         """The new statements as text, old ones kept where they are equal."""
         head = f"if 1:{newline}{self.unit}pass{newline}if 1:{newline}"
         kept: list[tuple[ast.stmt, Any]] = []
-        lead: Sequence[cst.EmptyLine] = ()
         if old:
             try:
                 parsed: Any = cst.parse_module(head + old) if self.indent else cst.parse_module(old)
@@ -169,11 +169,6 @@ class _Chunk:
         blank = [cst.EmptyLine(indent=False)] if isinstance(body[0], cst.FunctionDef) else []
         body[0] = body[0].with_changes(leading_lines=[*blank, *filled.header, *body[0].leading_lines])
         return body
-
-
-def first_line(statement: ast.stmt) -> int:
-    """The one-based line where a statement begins, decorators included."""
-    return min([statement.lineno, *(d.lineno for d in getattr(statement, "decorator_list", []))])
 
 
 def pairs(statements: Sequence[ast.stmt], elements: Sequence[Any]) -> list[tuple[ast.stmt, Any]]:

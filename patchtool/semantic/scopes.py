@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass
-from typing import Union
 
 from patchtool.semantic.source import Source, bound_names
 
-Function = Union[ast.FunctionDef, ast.AsyncFunctionDef]
-ScopeNode = Union[ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef]
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+ScopeNode = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 
 
 @dataclass(frozen=True)
@@ -253,3 +252,9 @@ def _class_named(tree: ast.Module, base: ast.expr) -> ast.ClassDef | None:
     bindings = [s for s in tree.body for name in bound_names(s) if name == base.id]
     only = bindings[0] if len(bindings) == 1 else None
     return only if isinstance(only, ast.ClassDef) else None
+
+
+def first_line(statement: ast.stmt) -> int:
+    """The one-based line where a statement begins, decorators included."""
+    decorators: list[ast.expr] = getattr(statement, "decorator_list", [])
+    return min([statement.lineno, *(d.lineno for d in decorators)])

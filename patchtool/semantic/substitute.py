@@ -42,9 +42,7 @@ def fill(splice: Splice, rename: dict[str, str]) -> list[ast.stmt]:
     return list(ast.fix_missing_locations(filled).body)
 
 
-def global_names(
-    splice: Splice, names: ModuleNames, local: frozenset[str], proven: Collection[str]
-) -> dict[str, str]:
+def global_names(splice: Splice, names: ModuleNames, local: frozenset[str], proven: Collection[str]) -> dict[str, str]:
     """What the module calls each free name of inserted code; only those that differ.
 
     Args:

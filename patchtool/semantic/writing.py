@@ -53,7 +53,9 @@ def _write_file(verdicts: Sequence[RuleVerdict], source: Source) -> bytes:
         written = Source.parse(source.path, data)
     except Unparsable as error:
         raise CannotFill("result-unparsable", error.problem) from None
-    _verify(source, written, planned, [p.scope for v in verdicts if isinstance(v.rule.edit, Transform) for p in v.places])
+    _verify(
+        source, written, planned, [p.scope for v in verdicts if isinstance(v.rule.edit, Transform) for p in v.places]
+    )
     return data
 
 
@@ -74,7 +76,7 @@ def _proven(rule: Rule) -> frozenset[str]:
 
 
 def _verify(source: Source, written: Source, planned: Sequence[Planned], free: Sequence[Scope]) -> None:
-    """Make sure on the stdlib tree that the file is what the patch means; transformers may do as they like in their scope."""
+    """Make sure on the stdlib tree that the file is what the patch means; a transformer is free in its scope."""
     for symbol in [p.scope.symbol for p in planned] + [scope.symbol for scope in free]:
         for owner in (symbol, symbol.rpartition(".")[0]):
             old, new = find_scope(source, owner), find_scope(written, owner)

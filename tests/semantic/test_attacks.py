@@ -1,5 +1,8 @@
 """Sources made to mislead: each must end in the right named state, and none in a wrong edit."""
 
+# ruff: noqa: E501
+# mypy: allow-untyped-defs, allow-incomplete-defs, disable-error-code="call-overload,index"
+
 from __future__ import annotations
 
 import pytest

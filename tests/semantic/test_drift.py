@@ -1,5 +1,8 @@
 """Ordinary drift: the patch applies and means the same, whatever the layout, the names and the neighbours."""
 
+# ruff: noqa: E501
+# mypy: allow-untyped-defs, allow-incomplete-defs, disable-error-code="call-overload,index,attr-defined"
+
 from __future__ import annotations
 
 import ast
@@ -156,7 +159,14 @@ def normal_methods(source: str | bytes) -> list[str]:
 
 
 @pytest.mark.parametrize("name", NAMES)
-@settings(max_examples=4, deadline=None, database=None, phases=(Phase.generate,), suppress_health_check=[HealthCheck.function_scoped_fixture], derandomize=True)
+@settings(
+    max_examples=4,
+    deadline=None,
+    database=None,
+    phases=(Phase.generate,),
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    derandomize=True,
+)
 @given(length=st.integers(60, 120), quotes=st.booleans(), seed=st.randoms(use_true_random=False))
 def test_reformatted_and_commented_real_sources_give_the_same_result(judge, written, release_source, name, length, quotes, seed):  # fmt: skip
     data = release_source(name, RELEASE)

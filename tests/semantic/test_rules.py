@@ -1,5 +1,8 @@
 """What an author can state, on small sources: transformers, independent rules, moved files, names, comments."""
 
+# ruff: noqa: E501
+# mypy: allow-untyped-defs, allow-incomplete-defs, disable-error-code="call-overload,index"
+
 from __future__ import annotations
 
 import re
@@ -24,7 +27,9 @@ def replacing(old: str, new: str, goal: str) -> str:
     return REPLACE.format(old=old, new=new, goal=goal)
 
 
-TRANSFORM = HEAD + """
+TRANSFORM = (
+    HEAD
+    + """
 import libcst as cst
 
 class Change(cst.CSTTransformer):
@@ -36,6 +41,7 @@ class P(SemanticPatch):
     edit = transform(lambda module: module.visit(Change()), anchor="return 1")
     goals = (goal("two", "return 2"),)
 """
+)
 
 
 def test_a_transformer_is_judged_like_a_template(judge_codemod):
@@ -48,7 +54,9 @@ def test_a_transformer_must_keep_to_its_scope(judge_codemod):
     assert (judgement.state.value, judgement.contents) == ("conflict", {})
 
 
-INDEPENDENT = HEAD + """
+INDEPENDENT = (
+    HEAD
+    + """
 class P(SemanticPatch):
     independent = True
     rules = tuple(
@@ -56,6 +64,7 @@ class P(SemanticPatch):
         for n in "fg"
     )
 """
+)
 
 
 @pytest.mark.parametrize(
@@ -133,7 +142,9 @@ def test_a_replacement_needs_consent(judge_codemod, body):
 
 
 def test_the_unused_name_of_a_missing_import_is_refused(judge_codemod):
-    judgement = judge_codemod(replacing("use(1)", "other(2)", "other(2)"), "class C:\n    def f(self):\n        use(1)\n")
+    judgement = judge_codemod(
+        replacing("use(1)", "other(2)", "other(2)"), "class C:\n    def f(self):\n        use(1)\n"
+    )
     assert judgement.reason == "name-unavailable"
 
 
