@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
@@ -64,7 +64,8 @@ def atomic_write(path: Path, data: bytes, mode: int = 0o644) -> None:
     except OSError as error:
         raise EnvironmentFault(f"cannot write {path}", cause=str(error)) from error
     finally:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):
+            temporary.unlink()
 
 
 def _sync_folder(folder: Path) -> None:
@@ -105,8 +106,8 @@ def locked(path: Path, timeout: float = LOCK_TIMEOUT) -> Iterator[None]:
     try:
         atomic_write(holder, f"{os.getpid()}\n".encode())
         yield
-        holder.unlink(missing_ok=True)
     finally:
+        holder.unlink(missing_ok=True)
         lock.release()
 
 
