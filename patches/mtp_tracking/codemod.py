@@ -1,9 +1,10 @@
 """After an MTP verify, the state is also committed to the slots that the prefix cache tracks."""
 
-from patchtool.semantic import SemanticPatch, flows_from, free_of, goal, guarded, insert_before, param, unread
+from patchtool.semantic import SemanticPatch, free_of, given, goal, guarded, insert_before, only, param, unread
 
 OWN_ROLLBACK = "conv_state_rollback(CONV_, OWN_, LAST_, DRAFT_)"
-IF_TRACKED = guarded(about=("TRACK_", "STEPS_"))
+IF_OWN = guarded("OWN_.numel() > 0", "OWN_.shape[0] > 0", "len(OWN_) > 0", "OWN_.numel()", always=True)
+IF_TRACKED = guarded(present=("TRACK_", "STEPS_"))
 
 
 class MtpTracking(SemanticPatch):
@@ -12,12 +13,12 @@ class MtpTracking(SemanticPatch):
     scope = "AscendHybridLinearAttnBackend.update_mamba_state_after_mtp_verify"
     roles = {"TRACK_": param("mamba_track_indices"), "STEPS_": param("mamba_steps_to_track")}
     given = (
-        goal(
+        given(
             "own SSM commit",
             "move_intermediate_cache(SSM_, STEPWISE_, OWN_, ROWS_, LAST_)",
             OWN_=free_of("TRACK_"),
         ),
-        goal("own conv rollback", OWN_ROLLBACK),
+        given("own conv rollback", OWN_ROLLBACK),
     )
     defect = unread("TRACK_", "STEPS_")
     edit = insert_before(
@@ -48,30 +49,42 @@ class MtpTracking(SemanticPatch):
             )
 
         """,
-        within=guarded("OWN_.numel() > 0", "OWN_.shape[0] > 0", "len(OWN_) > 0", "OWN_.numel()"),
+        within=IF_OWN,
     )
     goals = (
         goal(
             "SSM state is committed to the tracked slots",
-            "move_intermediate_cache(SSM_, STEPWISE_, TO_, FROM_, AT_)",
+            "move_intermediate_cache(SSM_, STEPWISE_, TRACK_, ROWS_, STEPS_)",
             within=IF_TRACKED,
-            TO_=flows_from("TRACK_"),
-            AT_=flows_from("STEPS_"),
         ),
         goal(
             "the own conv window is copied to the tracked slots before it is rolled back",
-            "CONV_[:, TO_] = CONV_[:, WINDOW_]",
+            "CONV_[:, TRACK_[STEPS_ >= 0]] = CONV_[:, OWN_[STEPS_ >= 0]]",
+            "CONV_[:, TRACK_] = CONV_[:, torch.where(STEPS_ >= 0, OWN_, TRACK_)]",
             within=IF_TRACKED,
             ahead_of=OWN_ROLLBACK,
-            TO_=flows_from("TRACK_"),
-            WINDOW_=flows_from("OWN_"),
         ),
         goal(
             "the copy is rolled back to the tracked step",
-            "conv_state_rollback(CONV_, TO_, AT_, DRAFT_)",
+            "conv_state_rollback(CONV_, TRACK_, STEPS_, DRAFT_)",
             within=IF_TRACKED,
             behind="CONV_[:, WHERE_] = CONV_[:, WINDOW_]",
-            TO_=flows_from("TRACK_"),
-            AT_=flows_from("STEPS_"),
+        ),
+    )
+    never = (
+        only(
+            "the SSM state is also used in another way",
+            "SSM_",
+            "SSM_ = SOURCE_",
+            "SSM_.shape",
+            "move_intermediate_cache(SSM_, *REST_)",
+        ),
+        only(
+            "the conv window is also used in another way",
+            "CONV_",
+            "CONV_ = SOURCE_",
+            "CONV_.shape",
+            "conv_state_rollback(CONV_, *REST_)",
+            "CONV_[:, TO_] = CONV_[:, FROM_]",
         ),
     )

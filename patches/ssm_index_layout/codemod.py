@@ -2,11 +2,15 @@
 
 from patchtool.semantic import SemanticPatch, branch, goal, only, param, replace
 
+DRAFT = "SPEC_.draft_token_num"
 IN_VERIFY = branch("MODE_.is_target_verify()")
 
 
 class SsmIndexLayout(SemanticPatch):
-    """Row ``b`` stores step ``t`` in slot ``b * draft_token_num + t``; pointing padded rows at slot 0 overwrites row 0."""
+    """Row ``b`` stores step ``t`` in slot ``b * draft_token_num + t``.
+
+    Padded rows that all point at slot 0 overwrite row 0's.
+    """
 
     scope = "AscendMambaAttnBackendBase._replay_metadata"
     roles = {"BS_": param("bs", "batch_size")}
@@ -30,28 +34,22 @@ class SsmIndexLayout(SemanticPatch):
     goals = (
         goal(
             "every row, padded ones too, has its own slots",
-            "INDICES_ = torch.arange(BS_ * DRAFT_, *HOW_)",
-            "INDICES_ = torch.arange(DRAFT_ * BS_, *HOW_)",
-            within=IN_VERIFY,
-            ahead_of="self.state_indices_list_gdn[BS_ - 1].copy_(INDICES_)",
-        ),
-        goal(
-            "the whole buffer is filled",
-            "self.state_indices_list_gdn[BS_ - 1].copy_(INDICES_)",
+            f"self.state_indices_list_gdn[BS_ - 1].copy_(torch.arange(BS_ * {DRAFT}, dtype=DTYPE_, device=DEVICE_))",
+            f"self.state_indices_list_gdn[BS_ - 1].copy_(torch.arange({DRAFT} * BS_, dtype=DTYPE_, device=DEVICE_))",
             within=IN_VERIFY,
         ),
     )
     never = (
         only(
-            "the indices are also used in another way",
-            "INDICES_",
-            "INDICES_ = torch.arange(*ANY_)",
-            "self.state_indices_list_gdn[BS_ - 1].copy_(INDICES_)",
-        ),
-        only(
             "state_indices_list_gdn is also used in another way",
             "self.state_indices_list_gdn",
             "self.state_indices_list_gdn[BS_ - 1].copy_(INDICES_)",
             "METADATA_(*REST_, mamba_cache_indices_gdn=self.state_indices_list_gdn[BS_ - 1])",
+        ),
+        only(
+            "the indices are also used in another way",
+            "INDICES_",
+            "INDICES_ = torch.arange(*REST_)",
+            "self.state_indices_list_gdn[BS_ - 1].copy_(INDICES_)",
         ),
     )

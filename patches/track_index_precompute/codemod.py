@@ -7,12 +7,15 @@ from patchtool.semantic import (
     SemanticPatch,
     add_method,
     any_branch,
+    given,
     goal,
     holds,
     insert_after,
     method,
     never,
+    param,
     replace,
+    unmentioned,
 )
 
 METADATA = "python/sglang/srt/layers/attention/mamba/mamba2_metadata.py"
@@ -27,14 +30,15 @@ class TrackIndexPrecompute(SemanticPatch):
         Rule(
             "look-up",
             scope="AscendGDNAttnBackend",
+            defect=unmentioned("PREPARE_", "conv_states_mask_indices"),
+            never=(never("the class also makes the metadata itself", "self.forward_metadata = METADATA_"),),
             edit=add_method(
                 """
-                def PREPARE_(self, forward_batch: ForwardBatch):
+                def PREPARE_(self, forward_batch):
                     # nonzero() waits for the device: once per batch here instead of once per layer.
-                    metadata = self.forward_metadata
-                    if metadata.has_mamba_track_mask:
+                    if self.forward_metadata.has_mamba_track_mask:
                         rows = forward_batch.mamba_track_mask.nonzero(as_tuple=True)[0]
-                        metadata.conv_states_mask_indices = (
+                        self.forward_metadata.conv_states_mask_indices = (
                             forward_batch.mamba_track_indices[rows]
                         )
                 """,
@@ -45,10 +49,9 @@ class TrackIndexPrecompute(SemanticPatch):
                     "one method looks the slots up",
                     """
                     def PREPARE_(self, BATCH_):
-                        ...
-                        if METADATA_.has_mamba_track_mask:
+                        if self.forward_metadata.has_mamba_track_mask:
                             ROWS_ = BATCH_.mamba_track_mask.nonzero(as_tuple=True)[0]
-                            METADATA_.conv_states_mask_indices = BATCH_.mamba_track_indices[ROWS_]
+                            self.forward_metadata.conv_states_mask_indices = BATCH_.mamba_track_indices[ROWS_]
                     """,
                 ),
             ),
@@ -56,7 +59,7 @@ class TrackIndexPrecompute(SemanticPatch):
         Rule(
             "layer",
             scope="AscendGDNAttnBackend.forward_extend",
-            given=(goal("metadata of the batch", "METADATA_ = self.forward_metadata"),),
+            given=(given("metadata of the batch", "METADATA_ = self.forward_metadata"),),
             edit=replace(
                 """
                 if BATCH_.mamba_track_mask is not None and BATCH_.mamba_track_mask.any():
@@ -91,12 +94,19 @@ class TrackIndexPrecompute(SemanticPatch):
         Rule(
             "hooks",
             scope="AscendGDNAttnBackend",
-            methods=Methods("init_forward_metadata*", having="forward_batch", hole="HOOK_"),
-            edit=insert_after("super().HOOK_(*ARGUMENTS_)", "self.PREPARE_(forward_batch)"),
+            methods=Methods(
+                "init_forward_metadata*",
+                having=param("forward_batch", typed="ForwardBatch"),
+                otherwise=("bs",),
+                hole="HOOK_",
+                role="BATCH_",
+            ),
+            defect=unmentioned("PREPARE_", "conv_states_mask_indices"),
+            edit=insert_after("super().HOOK_(*ARGUMENTS_)", "self.PREPARE_(BATCH_)"),
             goals=(
                 goal(
                     "every hook that has the batch looks the slots up",
-                    "self.PREPARE_(forward_batch)",
+                    "self.PREPARE_(BATCH_)",
                     behind="super().HOOK_(*ARGUMENTS_)",
                 ),
             ),

@@ -1,7 +1,7 @@
 """The public API for patch authors.
 
-A patch is a goal, not a diff: where (a scope), what is there (a template of the code before), what must be there (goals),
-and what shows that it is needed (a defect). Importing this package loads neither LibCST nor anything heavy.
+A patch is a goal, not a diff: where (a scope), what is there (a template of the code before), what must be there
+(goals), and what shows that it is needed (a defect). Importing this package loads neither LibCST nor anything heavy.
 """
 
 from patchtool.semantic.patch import (
@@ -12,8 +12,8 @@ from patchtool.semantic.patch import (
     add_method,
     any_branch,
     branch,
-    flows_from,
     free_of,
+    given,
     goal,
     guarded,
     holds,
@@ -37,8 +37,8 @@ __all__ = [
     "add_method",
     "any_branch",
     "branch",
-    "flows_from",
     "free_of",
+    "given",
     "goal",
     "guarded",
     "holds",

@@ -69,8 +69,9 @@ def nearest_symbols(rule: Rule, source: Source) -> list[Candidate]:
     found = []
     for symbol, node in chosen[: 2 * MOST]:
         ratio = SequenceMatcher(None, rule.scope, symbol, autojunk=False).ratio()
-        line = source.text.splitlines()[node.lineno - 1].strip() if hasattr(node, "lineno") else ""
-        found.append(Candidate(source.path, getattr(node, "lineno", 1), symbol, round(ratio, 2), line, rule.name))
+        number = getattr(node, "lineno", 1)
+        code = source.slice(number - 1, number).strip()
+        found.append(Candidate(source.path, number, symbol, round(ratio, 2), code, rule.name))
     return sorted(found, key=lambda c: (-c.similarity, c.line))[:MOST]
 
 

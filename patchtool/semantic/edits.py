@@ -6,7 +6,7 @@ import ast
 from dataclasses import dataclass, field
 
 from patchtool.semantic.evidence import Constraint, constrained
-from patchtool.semantic.guards import Directly, Guard
+from patchtool.semantic.guards import Directly, Guard, never_runs
 from patchtool.semantic.match import Bindings
 from patchtool.semantic.place import Hit, Place
 from patchtool.semantic.scopes import Block
@@ -23,7 +23,8 @@ class Splice:
         stop: Index after the last statement replaced; equal to start for an insertion.
         code: The new statements.
         env: What the holes stand for.
-        line: One-based line, for reports.
+        at: The statement where the anchor's holes have that meaning.
+        behind: Whether an insertion belongs to the statement before it, not to the one after it.
     """
 
     block: Block
@@ -31,12 +32,18 @@ class Splice:
     stop: int
     code: Template
     env: Bindings
-    line: int
+    at: ast.stmt
+    behind: bool = False
 
     @property
     def replaced(self) -> list[ast.stmt]:
         """The statements that go."""
         return self.block.statements[self.start : self.stop]
+
+    @property
+    def near(self) -> ast.stmt:
+        """The statement that the code goes behind, or before, or whose place it takes first."""
+        return self.block.statements[self.start - 1 if self.behind else self.start]
 
 
 @dataclass(frozen=True)
@@ -63,17 +70,21 @@ class Edit:
 
     def splice(self, place: Place, hit: Hit) -> Splice | str:
         """Say what to write at a site, or why it must not be written."""
-        if place.flow is not None and not place.flow.reachable(hit.statement):
-            return "control never comes to the site"
+        objection = never_runs(place, hit)
+        if objection:
+            return objection
         objection = self.within.objection(place, hit)
         if objection:
             return f"the site {objection}"
         code = template(self.code)
         if self.how == "replace":
-            return Splice(hit.block, hit.start, hit.stop, code, hit.env, hit.line)
+            return Splice(hit.block, hit.start, hit.stop, code, hit.env, hit.statement)
         block, index = _outermost(hit)
-        at = index if self.how == "before" else index + 1
-        return Splice(block, at, at, code, hit.env, block.statements[index].lineno)
+        behind = self.how == "after"
+        if behind and place.flow is not None and not place.flow.reachable(block.statements[index], after=True):
+            return "control never comes to what stands behind the site"
+        at = index + 1 if behind else index
+        return Splice(block, at, at, code, hit.env, hit.statement, behind)
 
 
 @dataclass(frozen=True)
@@ -98,9 +109,14 @@ class MethodEdit:
             if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)) and statement.name == self.behind
         ]
 
-    def splice(self, place: Place, hit: Hit) -> Splice | str:  # noqa: ARG002 -- the same shape as Edit
+    def splice(self, place: Place, hit: Hit) -> Splice | str:
         """Say what to write at a site."""
-        return Splice(hit.block, hit.stop, hit.stop, template(self.code), hit.env, hit.line)
+        new = template(self.code).body[0]
+        name = hit.env.get(getattr(new, "name", ""), getattr(new, "name", ""))
+        line = place.source.set_from_outside.get(name) if isinstance(name, str) else None
+        if line:
+            return f"{name} is set from outside of its class on line {line}"
+        return Splice(hit.block, hit.stop, hit.stop, template(self.code), hit.env, hit.statement, behind=True)
 
 
 AnyEdit = Edit | MethodEdit

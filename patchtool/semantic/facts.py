@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from patchtool.domain.ports import Tree
 from patchtool.semantic.patch import Fact
 from patchtool.semantic.place import Place
-from patchtool.semantic.scopes import Scope, find_scope
+from patchtool.semantic.scopes import Scope, find_scope, symbols
 from patchtool.semantic.source import Source, Unparsable
 from patchtool.semantic.template import template
 
@@ -45,7 +45,6 @@ def _holds(fact: Fact, source: Source) -> bool:
         scope = find_scope(source, fact.scope)
         return isinstance(scope, Scope) and bool(Place(source, scope).find(template(fact.pattern), {}))
     word = fact.pattern.split("(")[0].strip()
-    from patchtool.semantic.scopes import symbols
 
     for symbol, node in symbols(source.tree):
         if word.isidentifier() and word not in source.text:

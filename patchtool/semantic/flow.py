@@ -1,74 +1,60 @@
-"""What names hold inside one function: where values come from, what is surely assigned, what is read and bound."""
+"""What the names of one function stand for at each statement, and where control can come to.
+
+A value is kept as code in which every local name is replaced by what it stands for, so that two spellings of one value
+are equal: ``b = a.to(torch.int64); f(b)`` means ``f(a)``. What cannot be said for sure becomes a mark of its own, equal
+to nothing else.
+"""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 
+from patchtool.semantic.match import same
+from patchtool.semantic.meaning import Environment, Meaning, targets
+from patchtool.semantic.names import own_nodes, shared_names, stored_in
 from patchtool.semantic.scopes import Function, parameters
 
-PARAMETER = "parameter "
-"""Prefix of the origin of a value that came in through a parameter, apart from a local of the same name."""
-
-
-@dataclass(frozen=True)
-class Origins:
-    """Names that a value comes from.
-
-    Args:
-        surely: On every path.
-        maybe: On some path.
-        made_by: The assignments that a variable's value may come from, each by an id; empty for a parameter as it came in.
-    """
-
-    surely: frozenset[str] = frozenset()
-    maybe: frozenset[str] = frozenset()
-    made_by: frozenset[int] = frozenset()
-
-    def __or__(self, other: Origins) -> Origins:
-        return Origins(self.surely | other.surely, self.maybe | other.maybe)
-
-    def joined(self, other: Origins) -> Origins:
-        """What holds after two paths meet."""
-        return Origins(self.surely & other.surely, self.maybe | other.maybe, self.made_by | other.made_by)
-
-
-Environment = dict[str, Origins]
+_EXITED = "\0exited"
+_TRY = (ast.Try, getattr(ast, "TryStar", ast.Try))
 
 
 class Flow:
-    """Definitions and uses in one function, followed in source order.
-
-    Branches join, loops are walked once and joined with what was before, names assigned in nested functions are not seen.
+    """Follows one function in the order it runs: branches join, loops and handlers forget what their code may change.
 
     Args:
         function: The function.
     """
 
     def __init__(self, function: Function) -> None:
-        names = parameters(function)
         self._before: dict[int, Environment] = {}
-        origin = {name: frozenset({PARAMETER + name, name}) for name in names}
-        start = {name: Origins(both, both) for name, both in origin.items()}
-        self._walk(function.body, start)
+        self._after: dict[int, Environment] = {}
+        self._breaks: list[list[Environment | None]] = []
+        self._meaning = Meaning(stored_in(function.body), shared_names(function))
+        start: Environment = {name: ast.Name(name, ast.Load()) for name in parameters(function)}
+        self.end = self._walk(function.body, start)
 
-    def origins(self, expression: ast.AST, at: ast.stmt) -> Origins:
-        """Where an expression's value comes from, as the names stand just before a statement."""
-        return _origins(expression, self._before.get(id(at), {}))
+    def meaning(self, node: ast.AST, at: ast.stmt, *, after: bool = False) -> ast.AST:
+        """What some code means, as the names stand just before, or just after, a statement."""
+        known = self._after if after else self._before
+        return self._meaning.of(node, known.get(id(at), {}))
 
-    def assigned(self, at: ast.stmt) -> frozenset[str]:
-        """Local names that surely have a value just before a statement; empty where it cannot be reached."""
-        return frozenset(self._before.get(id(at), ()))
+    def pairs(self, at: ast.stmt) -> dict[int, ast.AST]:
+        """What each node of a statement means, by the node's identity."""
+        return self._meaning.pairs(at, self._before.get(id(at), {}))
 
-    def made_by(self, name: str, at: ast.stmt) -> frozenset[int] | None:
-        """The assignments that a variable's value may come from just before a statement, None where it has none."""
-        found = self._before.get(id(at), {}).get(name)
-        return None if found is None else found.made_by
+    def assigned(self, at: ast.stmt, *, after: bool = False) -> frozenset[str]:
+        """Local names that surely have a value just before, or just after, a statement."""
+        known = self._after if after else self._before
+        return frozenset(known.get(id(at), ())) - {_EXITED}
 
-    def reachable(self, at: ast.stmt) -> bool:
-        """Whether control can come to a statement at all."""
-        return id(at) in self._before
+    def reachable(self, at: ast.stmt, *, after: bool = False) -> bool:
+        """Whether control can come to a statement, or out of it, at all."""
+        return id(at) in (self._after if after else self._before)
+
+    def may_have_returned(self, at: ast.stmt) -> bool:
+        """Whether the function may already have returned on another path before a statement."""
+        return _EXITED in self._before.get(id(at), ())
 
     def _walk(self, body: Sequence[ast.stmt], env: Environment | None) -> Environment | None:
         """Follow statements; None means that control does not come out at the end."""
@@ -77,162 +63,132 @@ class Flow:
                 return None
             self._before[id(statement)] = dict(env)
             env = self._step(statement, dict(env))
+            if env is not None:
+                if not isinstance(statement, ast.Return) and self._returns(statement):
+                    env[_EXITED] = ast.Constant(value=True)
+                self._after[id(statement)] = dict(env)
         return env
 
+    def _returns(self, statement: ast.stmt) -> bool:
+        return any(isinstance(n, ast.Return) and id(n) in self._before for n in own_nodes(statement))
+
     def _step(self, node: ast.stmt, env: Environment) -> Environment | None:
-        if isinstance(node, (ast.Return, ast.Raise, ast.Continue, ast.Break)):
+        if isinstance(node, (ast.Return, ast.Raise)):
+            return None
+        if isinstance(node, (ast.Break, ast.Continue)):
+            if isinstance(node, ast.Break) and self._breaks:
+                self._breaks[-1].append(env)
             return None
         if isinstance(node, ast.If):
-            return _join(self._walk(node.body, dict(env)), self._walk(node.orelse, dict(env)))
+            return self._branch(node, env)
         if isinstance(node, (ast.For, ast.AsyncFor, ast.While)):
             return self._loop(node, env)
         if isinstance(node, (ast.With, ast.AsyncWith)):
-            for item in node.items:
-                if item.optional_vars is not None:
-                    _assign(item.optional_vars, _origins(item.context_expr, env), env)
-            return self._walk(node.body, env)
-        if isinstance(node, (ast.Try, *_TRY_STAR)):
+            return self._with(node, env)
+        if isinstance(node, _TRY):
             return self._try(node, env)
         if isinstance(node, ast.Match):
-            outcomes = [self._walk(case.body, _with_names(case.pattern, env)) for case in node.cases]
-            return _join(dict(env), *outcomes)
-        _simple(node, env)
+            return self._match(node, env)
+        self._meaning.run(node, env)
         return env
 
+    def _branch(self, node: ast.If, env: Environment) -> Environment | None:
+        self._meaning.evaluate(node.test, env)
+        known = constant(node.test)
+        body = self._walk(node.body, None if known is False else dict(env))
+        orelse = self._walk(node.orelse, None if known is True else dict(env))
+        return self._join(body, orelse)
+
     def _loop(self, node: ast.For | ast.AsyncFor | ast.While, env: Environment) -> Environment | None:
-        inner = dict(env)
         if not isinstance(node, ast.While):
-            _assign(node.target, _origins(node.iter, env), inner)
-        after = _join(dict(env), self._walk(node.body, inner))
-        return self._walk(node.orelse, after)
+            self._meaning.evaluate(node.iter, env)
+        entry = self._forget(env, [node])
+        if isinstance(node, ast.While):
+            self._meaning.evaluate(node.test, entry)
+        inner = dict(entry)
+        if not isinstance(node, ast.While):
+            self._meaning.forget(targets(node.target), inner)
+        self._breaks.append([])
+        self._walk(node.body, inner)
+        breaks = self._breaks.pop()
+        endless = isinstance(node, ast.While) and constant(node.test) is True
+        after = None if endless else self._walk(node.orelse, dict(entry))
+        return self._join(after, *breaks)
+
+    def _with(self, node: ast.With | ast.AsyncWith, env: Environment) -> Environment | None:
+        for item in node.items:
+            self._meaning.evaluate(item.context_expr, env)
+            if item.optional_vars is not None:
+                self._meaning.forget(targets(item.optional_vars), env)
+        body = self._walk(node.body, dict(env))
+        swallows = any("suppress" in ast.unparse(item.context_expr) for item in node.items)
+        return self._join(body, self._forget(env, node.body)) if swallows else body
 
     def _try(self, node: ast.Try, env: Environment) -> Environment | None:
-        body = self._walk(node.body, dict(env))
-        clean = self._walk(node.orelse, body)
-        handled = [self._walk(handler.body, dict(env)) for handler in node.handlers]
-        return self._walk(node.finalbody, _join(clean, *handled))
+        broken = self._forget(env, node.body)
+        ends = [self._walk(node.orelse, self._walk(node.body, dict(env)))]
+        for handler in node.handlers:
+            inner = dict(broken)
+            if handler.name:
+                self._meaning.forget([handler.name], inner)
+            end = self._walk(handler.body, inner)
+            if end is not None and handler.name:
+                end.pop(handler.name, None)
+            ends.append(end)
+        joined = self._join(*ends)
+        if not node.finalbody:
+            return joined
+        after = self._walk(node.finalbody, joined)
+        self._walk(node.finalbody, self._forget(env, [*node.body, *node.handlers, *node.orelse]))
+        return after
+
+    def _match(self, node: ast.Match, env: Environment) -> Environment | None:
+        self._meaning.evaluate(node.subject, env)
+        ends: list[Environment | None] = []
+        rest: Environment | None = env
+        for case in node.cases:
+            if rest is None:
+                break
+            inner = dict(rest)
+            self._meaning.forget(stored_in([case.pattern]), inner)
+            rest = self._forget(rest, [case.pattern])
+            ends.append(self._walk(case.body, inner))
+            if case.guard is None and isinstance(case.pattern, ast.MatchAs) and case.pattern.pattern is None:
+                rest = None
+        return self._join(rest, *ends)
+
+    def _forget(self, env: Environment, nodes: Iterable[ast.AST]) -> Environment:
+        """What is left of an environment when some code may have run, wholly, in part or not at all."""
+        changed = stored_in(nodes)
+        for node in nodes:
+            for own in own_nodes(node):
+                changed |= set(self._meaning.mutated(own, env))
+        inner = dict(env)
+        self._meaning.forget(changed & set(env), inner)
+        return inner
+
+    def _join(self, *paths: Environment | None) -> Environment | None:
+        """What holds where paths meet: equal values stay, others become unknown."""
+        alive = [path for path in paths if path is not None]
+        if len(alive) < 2:
+            return alive[0] if alive else None
+        joined: Environment = {}
+        for name in set(alive[0]).intersection(*alive[1:]):
+            values = [path[name] for path in alive]
+            joined[name] = values[0] if all(v is values[0] or same(v, values[0]) for v in values[1:]) else None
+        for name in [name for name, value in joined.items() if value is None]:
+            self._meaning.forget([name], joined)
+        if any(_EXITED in path for path in alive):
+            joined[_EXITED] = ast.Constant(value=True)
+        return joined
 
 
-_TRY_STAR: tuple[type, ...] = (getattr(ast, "TryStar"),) if hasattr(ast, "TryStar") else ()  # noqa: B009 -- absent on 3.10
-
-
-def _join(*paths: Environment | None) -> Environment | None:
-    alive = [path for path in paths if path is not None]
-    if not alive:
-        return None
-    names = set(alive[0]).intersection(*alive[1:])
-    joined = {}
-    for name in names:
-        origins = alive[0][name]
-        for path in alive[1:]:
-            origins = origins.joined(path[name])
-        joined[name] = origins
-    return joined
-
-
-def _simple(node: ast.stmt, env: Environment) -> None:
-    for walrus in [n for n in own_nodes(node) if isinstance(n, ast.NamedExpr)]:
-        _assign(walrus.target, _origins(walrus.value, env), env)
-    if isinstance(node, ast.Assign):
-        origins = _origins(node.value, env)
-        for target in node.targets:
-            _assign_pairwise(target, node.value, origins, env)
-    elif isinstance(node, ast.AnnAssign) and node.value is not None:
-        _assign(node.target, _origins(node.value, env), env)
-    elif isinstance(node, ast.AugAssign):
-        _assign(node.target, _origins(node.value, env) | _origins(node.target, env), env)
-    elif isinstance(node, (ast.Import, ast.ImportFrom)):
-        for alias in node.names:
-            env[alias.asname or alias.name.split(".")[0]] = Origins()
-    elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-        env[node.name] = Origins()
-    elif isinstance(node, ast.Delete):
-        for target in node.targets:
-            if isinstance(target, ast.Name):
-                env.pop(target.id, None)
-
-
-def _assign_pairwise(target: ast.expr, value: ast.expr, origins: Origins, env: Environment) -> None:
-    """``a, b = x, y`` gives each name its own value."""
-    pair = (ast.Tuple, ast.List)
-    if isinstance(target, pair) and isinstance(value, pair) and len(target.elts) == len(value.elts):
-        each = [_origins(element, env) for element in value.elts]
-        for part, found in zip(target.elts, each):
-            _assign(part, found, env)
-    else:
-        _assign(target, origins, env)
-
-
-def _assign(target: ast.expr, origins: Origins, env: Environment) -> None:
-    for node in ast.walk(target):
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            own = frozenset({node.id})
-            env[node.id] = Origins(origins.surely | own, origins.maybe | own, frozenset({id(node)}))
-
-
-def _with_names(pattern: ast.pattern, env: Environment) -> Environment:
-    inner = dict(env)
-    for node in ast.walk(pattern):
-        name = getattr(node, "name", None) or getattr(node, "rest", None)
-        if isinstance(name, str):
-            inner[name] = Origins()
-    return inner
-
-
-def _origins(expression: ast.AST, env: Environment) -> Origins:
-    found = Origins()
-    for node in ast.walk(expression):
-        if isinstance(node, ast.Name):
-            found |= env.get(node.id, Origins(frozenset({node.id}), frozenset({node.id})))
-    return found
-
-
-def own_nodes(root: ast.AST) -> Iterator[ast.AST]:
-    """Every node that runs together with this one, nested functions, lambdas and classes left out."""
-    stack: list[ast.AST] = [root]
-    while stack:
-        node = stack.pop()
-        yield node
-        for child in ast.iter_child_nodes(node):
-            if not isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
-                stack.append(child)
-
-
-def reads(nodes: Iterable[ast.AST], name: str) -> list[ast.Name]:
-    """Where a name is read, nested functions included: a closure may read it too."""
-    return [
-        found
-        for node in nodes
-        for found in ast.walk(node)
-        if isinstance(found, ast.Name) and found.id == name and isinstance(found.ctx, ast.Load)
-    ]
-
-
-def stores(nodes: Iterable[ast.AST], name: str) -> list[ast.AST]:
-    """Where a name is bound or deleted, nested functions included: ``nonlocal`` could reach it."""
-    return [
-        found
-        for node in nodes
-        for found in ast.walk(node)
-        if (isinstance(found, ast.Name) and found.id == name and isinstance(found.ctx, (ast.Store, ast.Del)))
-        or (isinstance(found, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) and found.name == name)
-        or (isinstance(found, ast.alias) and (found.asname or found.name.split(".")[0]) == name)
-        or (isinstance(found, ast.ExceptHandler) and found.name == name)
-        or (isinstance(found, (ast.MatchAs, ast.MatchStar)) and found.name == name)
-    ]
-
-
-def locals_of(function: Function) -> frozenset[str]:
-    """Every name that is local to a function: its parameters and all that its own code binds."""
-    names = set(parameters(function))
-    for statement in function.body:
-        for node in own_nodes(statement):
-            if isinstance(node, ast.Name) and isinstance(node.ctx, (ast.Store, ast.Del)):
-                names.add(node.id)
-            elif isinstance(node, ast.alias):
-                names.add(node.asname or node.name.split(".")[0])
-            elif isinstance(node, ast.ExceptHandler) and node.name:
-                names.add(node.name)
-        if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-            names.add(statement.name)
-    return frozenset(names)
+def constant(test: ast.expr) -> bool | None:
+    """The truth of a condition that never changes, or None."""
+    if isinstance(test, ast.Constant):
+        return bool(test.value)
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        inner = constant(test.operand)
+        return None if inner is None else not inner
+    name = test.id if isinstance(test, ast.Name) else test.attr if isinstance(test, ast.Attribute) else ""
+    return False if name == "TYPE_CHECKING" else None

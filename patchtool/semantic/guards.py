@@ -3,13 +3,26 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
 from patchtool.semantic.match import Bindings
-from patchtool.semantic.place import Hit, Place
+from patchtool.semantic.place import Hit, Place, bound_nodes
 from patchtool.semantic.scopes import Block
 from patchtool.semantic.template import template
+
+PRESENCE = (
+    "THAT_ is not None",
+    "THAT_.numel() > 0",
+    "THAT_.numel() != 0",
+    "THAT_.numel()",
+    "THAT_.shape[0] > 0",
+    "THAT_.size(0) > 0",
+    "len(THAT_) > 0",
+    "THAT_.any()",
+)
+"""Conditions that only ask whether there is something."""
 
 
 class Guard(Protocol):
@@ -31,11 +44,7 @@ class Directly:
 
 @dataclass(frozen=True)
 class Branch:
-    """Exactly the branch of this condition, be it ``if``, ``elif`` or ``else``.
-
-    Args:
-        condition: A template; ``not X`` means the ``else`` of ``X``.
-    """
+    """Exactly the branch of this condition, be it ``if`` or ``elif``; ``not X`` means the ``else`` of ``X``."""
 
     condition: str
 
@@ -44,7 +53,7 @@ class Branch:
         around = hit.block.enclosing
         if not around:
             return f"stands under no condition, expected {self.condition!r}"
-        if not _is_branch(place, around[0], self.condition, hit.env):
+        if not _is_branch(place, around[0], self.condition, hit):
             return _about(around[0])
         return next((_about(block) for block in around[1:] if not _is_else(block)), None)
 
@@ -55,25 +64,30 @@ class Guarded:
 
     Args:
         conditions: Templates.
-        about: Holes; a condition whose names all come from them is fine as well.
+        present: Holes; a condition that only asks whether there is something of them is fine as well.
+        always: Whether the function must not be able to return before.
     """
 
     conditions: tuple[str, ...] = ()
-    about: tuple[str, ...] = ()
+    present: tuple[str, ...] = ()
+    always: bool = False
 
     def objection(self, place: Place, hit: Hit) -> str | None:
         """Why the surroundings are not consented to, or None."""
+        if self.always and place.flow is not None and place.flow.may_have_returned(hit.statement):
+            return "stands behind a return that comes first under some condition"
         return next((_about(block) for block in hit.block.enclosing if not self._fine(place, block, hit)), None)
 
     def _fine(self, place: Place, block: Block, hit: Hit) -> bool:
-        if any(_is_branch(place, block, condition, hit.env) for condition in self.conditions):
+        if any(_is_branch(place, block, condition, hit) for condition in self.conditions):
             return True
-        if not self.about or place.flow is None or not isinstance(block.owner, ast.If) or block.field != "body":
+        if not self.present or not isinstance(block.owner, ast.If) or block.field != "body":
             return False
-        wanted = {place.root(hit.env, hole) for hole in self.about}
-        names = [node for node in ast.walk(block.owner.test) if isinstance(node, ast.Name)]
-        origins = [place.flow.origins(name, block.owner).surely for name in names]
-        return bool(names) and all(found & wanted for found in origins)
+        about = [node for h, v in _meant(place, hit).items() if h in self.present for node in bound_nodes(v)]
+        names = {name for node in about for name in _names(node)}
+        test = block.owner.test
+        parts = test.values if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) else [test]
+        return all(_asks_presence(place, place.meaning(part, block.owner), names) for part in parts)
 
 
 @dataclass(frozen=True)
@@ -85,17 +99,44 @@ class AnyBranch:
         return next((_about(b) for b in hit.block.enclosing if not isinstance(b.owner, ast.If)), None)
 
 
-def _is_branch(place: Place, block: Block, condition: str, env: Bindings) -> bool:
+def never_runs(place: Place, hit: Hit) -> str | None:
+    """Why a hit may not run when control comes its way, apart from the blocks around it; or None."""
+    if place.flow is not None and not place.flow.reachable(hit.statement):
+        return "control never comes to it"
+    return f"it stands {hit.unsure}" if hit.unsure else None
+
+
+def _asks_presence(place: Place, condition: ast.AST, names: set[str]) -> bool:
+    for text in PRESENCE:
+        for env in place.matcher.expression(template(text).expression, condition, {}):
+            asked = {name for node in bound_nodes(env["THAT_"]) for name in _names(node)}
+            return bool(asked) and asked <= names
+    return False
+
+
+def _names(node: ast.AST) -> Iterator[str]:
+    return (n.id for n in ast.walk(node) if isinstance(n, ast.Name))
+
+
+def _meant(place: Place, hit: Hit) -> Bindings:
+    """The hit's holes as meanings."""
+    return hit.env if hit.meant else place.meanings(hit.env, hit.statement)
+
+
+def _is_branch(place: Place, block: Block, condition: str, hit: Hit) -> bool:
     if not isinstance(block.owner, ast.If):
         return False
     wanted = template(condition).expression
     negated = wanted.operand if isinstance(wanted, ast.UnaryOp) and isinstance(wanted.op, ast.Not) else None
-    if block.field == "body":
-        return _fits(place, wanted, block.owner.test, env)
-    return negated is not None and _fits(place, negated, block.owner.test, env)
+    pattern = wanted if block.field == "body" else negated
+    if pattern is None:
+        return False
+    if not hit.meant and _fits(place, pattern, block.owner.test, hit.env):
+        return True
+    return _fits(place, pattern, place.meaning(block.owner.test, block.owner), _meant(place, hit))
 
 
-def _fits(place: Place, pattern: ast.expr, node: ast.expr, env: Bindings) -> bool:
+def _fits(place: Place, pattern: ast.expr, node: ast.AST, env: Bindings) -> bool:
     return next(iter(place.matcher.expression(pattern, node, env)), None) is not None
 
 

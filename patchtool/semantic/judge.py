@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
-from patchtool.semantic.edits import Edit, Splice
-from patchtool.semantic.evidence import Finding, Goal, Held, Method
-from patchtool.semantic.match import Bindings, Bound
-from patchtool.semantic.patch import Rule, Transform
-from patchtool.semantic.place import Hit, Place, plain
-from patchtool.semantic.scopes import Scope, ScopeProblem, find_scope, parameters, unresolved_bases
+from patchtool.semantic.edits import Splice
+from patchtool.semantic.evidence import Finding, Held
+from patchtool.semantic.match import Bindings
+from patchtool.semantic.methods import Method
+from patchtool.semantic.patch import Methods, Parameter, Rule, Transform
+from patchtool.semantic.place import Hit, Place
+from patchtool.semantic.scopes import Function, Scope, ScopeProblem, find_scope, parameters, unresolved_bases
 from patchtool.semantic.source import Source
 from patchtool.semantic.template import template
 
@@ -39,7 +39,6 @@ class RuleVerdict:
         splices: What would be written, with the scope.
         problem: Why nothing can be written.
         objection: Negative evidence: what is there and must not be.
-        found: What the holes stand for where goals are met.
     """
 
     rule: Rule
@@ -50,7 +49,6 @@ class RuleVerdict:
     splices: list[tuple[Place, Splice]] = field(default_factory=list)
     problem: Problem | None = None
     objection: str | None = None
-    found: dict[str, Bound] = field(default_factory=dict)
 
     @property
     def landed(self) -> bool:
@@ -78,7 +76,8 @@ def examine(rule: Rule, source: Source, names: dict[str, str]) -> RuleVerdict:
     Args:
         rule: The rule.
         source: The parsed file.
-        names: Holes for names that the patch introduces; where a goal finds the code under another name, it is put here.
+        names: Holes for names that the patch introduces; where a goal finds the code under another name, that one
+            is put here.
     """
     verdict = RuleVerdict(rule, source.path)
     scope = find_scope(source, rule.scope)
@@ -86,13 +85,13 @@ def examine(rule: Rule, source: Source, names: dict[str, str]) -> RuleVerdict:
         verdict.problem = Problem(scope.reason, scope.detail, scope.reason == "scope-ambiguous")
         return verdict
     if rule.extends:
-        strange = unresolved_bases(source.tree, scope.node, rule.extends)
+        strange = unresolved_bases(source, scope.node, rule.extends)
         if strange:
             detail = f"{rule.scope} has {', '.join(strange)} among its bases; it may behave otherwise"
             verdict.problem = Problem("base-unknown", detail)
-    scopes = list(_scopes(rule, source, scope))
+    scopes = [(scope, {})] if rule.methods is None else _methods(verdict, rule.methods, source, scope)
     if not scopes:
-        verdict.problem = Problem("anchor-missing", f"{rule.scope} has no method that the rule is about")
+        verdict.note(Problem("anchor-missing", f"{rule.scope} has no method that the rule is about"))
     for found, env in scopes:
         place = Place(source, found)
         verdict.places.append(place)
@@ -100,17 +99,40 @@ def examine(rule: Rule, source: Source, names: dict[str, str]) -> RuleVerdict:
     return verdict
 
 
-def _scopes(rule: Rule, source: Source, scope: Scope) -> Iterator[tuple[Scope, Bindings]]:
-    if rule.methods is None:
-        yield scope, {}
-        return
-    wanted = rule.methods
+def _methods(verdict: RuleVerdict, wanted: Methods, source: Source, scope: Scope) -> list[tuple[Scope, dict[str, str]]]:
+    """The methods that a rule is about; one that fits by name and is neither is a problem."""
+    found: list[tuple[Scope, dict[str, str]]] = []
     for statement in scope.node.body:
-        if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)) and fnmatchcase(statement.name, wanted.names):
-            if wanted.having in parameters(statement):
-                inner = find_scope(source, f"{rule.scope}.{statement.name}")
-                if isinstance(inner, Scope):
-                    yield inner, {wanted.hole: statement.name}
+        if not isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            continue
+        if not fnmatchcase(statement.name, wanted.names):
+            continue
+        symbol = f"{scope.symbol}.{statement.name}"
+        role = parameter_for(wanted.having, statement)
+        if role is None and not set(wanted.otherwise) & set(parameters(statement)):
+            detail = f"{symbol} has none of the parameters that the rule knows"
+            verdict.note(Problem("role-missing", detail))
+        elif role is not None:
+            inner = find_scope(source, symbol)
+            if isinstance(inner, Scope):
+                found.append((inner, {wanted.hole: statement.name, wanted.role: role}))
+            else:
+                verdict.note(Problem(inner.reason, inner.detail, inner.reason == "scope-ambiguous"))
+    return found
+
+
+def parameter_for(role: Parameter, function: Function) -> str | None:
+    """The one parameter that plays a role: by a spelling it is known under, else by its annotation; or None."""
+    every = [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]
+    found = [a.arg for a in every if a.arg in role.spellings]
+    if not found and role.typed:
+        found = [a.arg for a in every if a.annotation is not None and _type_name(a.annotation) == role.typed]
+    return found[0] if len(found) == 1 else None
+
+
+def _type_name(annotation: ast.expr) -> str:
+    text = annotation.value if isinstance(annotation, ast.Constant) else ast.unparse(annotation)
+    return str(text).rpartition(".")[2]
 
 
 def _examine_place(verdict: RuleVerdict, place: Place, env: Bindings, names: dict[str, str]) -> None:
@@ -119,53 +141,42 @@ def _examine_place(verdict: RuleVerdict, place: Place, env: Bindings, names: dic
     if isinstance(known, Problem):
         verdict.note(known)
         return
-    fixed: Fixed = {name: frozenset() for name in plain(known).values() if name in place.parameters}
+    meant: Bindings = dict(known)
     for given in rule.given:
-        finding = given.search(place, known)
+        finding = given.search(place, known, meant)
         if finding.held is not Held.YES or finding.at is None:
             detail = f"{given.name}: {finding.why} in {place.scope.symbol}"
-            verdict.note(Problem("given-missing", detail, finding.many))
+            verdict.note(Problem("given-missing", detail))
             return
-        known = finding.env
-        met = place.fixed({hole: known[hole] for hole in given.holes if hole in known}, finding.at)
-        changed = place.rebound(fixed, finding.at, met)
-        if changed:
-            verdict.note(Problem("name-rebound", f"{changed} has another value at {given.name} (line {finding.where})"))
-            return
-        fixed = {**met, **fixed}
-    _search_goals(verdict, place, known, names, fixed)
-    _find_sites(verdict, place, {**known, **{k: v for k, v in names.items() if k not in known}}, fixed)
+        new = {hole: value for hole, value in finding.env.items() if hole not in known}
+        place.bound_at.update(dict.fromkeys(new, finding.at))
+        known = {**known, **new}
+        meant = {**meant, **place.meanings(new, finding.at, after=True)}
+    _search_goals(verdict, place, known, meant, names)
+    _find_sites(verdict, place, {**known, **{k: v for k, v in names.items() if k not in known}})
 
 
 def _with_roles(rule: Rule, place: Place, env: Bindings) -> Bindings | Problem:
     known = dict(env)
     for hole, role in rule.roles.items():
-        found = [name for name in role.spellings if name in place.parameters]
-        if len(found) != 1:
-            how = "no parameter" if not found else "more than one parameter"
-            detail = f"{place.scope.symbol} has {how} named {' or '.join(role.spellings)}"
-            return Problem("role-missing", detail, bool(found))
-        known[hole] = found[0]
+        function = place.scope.function
+        found = None if function is None else parameter_for(role, function)
+        if found is None:
+            detail = f"{place.scope.symbol} has not exactly one parameter named {' or '.join(role.spellings)}"
+            return Problem("role-missing", detail)
+        known[hole] = found
     return known
 
 
-Fixed = Mapping[str, "frozenset[int] | None"]
-"""For each variable that a hole stands for, the assignments that its value comes from."""
-
-
-def _search_goals(verdict: RuleVerdict, place: Place, env: Bindings, names: dict[str, str], fixed: Fixed) -> None:
+def _search_goals(
+    verdict: RuleVerdict, place: Place, spelled: Bindings, meant: Bindings, names: dict[str, str]
+) -> None:
     for wanted in verdict.rule.goals:
         own = wanted.hole if isinstance(wanted, Method) else None
-        finding = wanted.search(place, {**env, **{hole: name for hole, name in names.items() if hole != own}})
+        others = {hole: name for hole, name in names.items() if hole != own}
+        finding = wanted.search(place, {**spelled, **others}, {**meant, **others})
         if finding.held is Held.NO and own in names:  # under the patch's own name it would be in the way
-            finding = wanted.search(place, {**env, **names})
-        if isinstance(wanted, Goal) and finding.at is not None:
-            used = plain({hole: env[hole] for hole in wanted.holes if hole in env})
-            changed = place.rebound(fixed, finding.at, used.values())
-            if changed:
-                finding = Finding(Held.WRONG, finding.where, f"{changed} has another value there")
-        if finding.held is Held.YES:
-            verdict.found.update(finding.env)
+            finding = wanted.search(place, {**spelled, **names}, {**meant, **names})
         value = finding.env.get(own or "")
         if own in names and isinstance(value, str):
             names[own] = value
@@ -179,7 +190,7 @@ def _both(earlier: Finding | None, finding: Finding, place: Place) -> Finding:
     return Finding(Held.WRONG, max(earlier.where, finding.where), f"there in some methods, not in {place.scope.symbol}")
 
 
-def _find_sites(verdict: RuleVerdict, place: Place, env: Bindings, fixed: Fixed) -> None:
+def _find_sites(verdict: RuleVerdict, place: Place, env: Bindings) -> None:
     rule = verdict.rule
     objection = rule.defect.objection(place, env) if rule.defect else None
     hits = [] if objection else _anchor_hits(rule, place, env)
@@ -187,10 +198,10 @@ def _find_sites(verdict: RuleVerdict, place: Place, env: Bindings, fixed: Fixed)
         replaced = [statement for hit in hits for statement in hit.statements]
     else:
         replaced = []
-        if verdict.complete or (rule.defect is None and not verdict.untouched):
+        if rule.defect is None and not verdict.untouched:
             hits = []  # an anchor is no defect: the goals say what is missing
     for negative in rule.never:
-        found = negative.objection(place, hits[0].env if hits else {**verdict.found, **env}, replaced)
+        found = negative.objection(place, hits[0].env if hits else env, replaced)
         verdict.objection = verdict.objection or found
     verdict.hits += [(place, hit) for hit in hits]
     if objection:
@@ -200,15 +211,11 @@ def _find_sites(verdict: RuleVerdict, place: Place, env: Bindings, fixed: Fixed)
         detail = f"{rule.name}: {len(hits)} sites in {place.scope.symbol}, expected {rule.sites}"
         verdict.note(Problem("anchor-missing" if few else "sites-too-many", detail, ambiguous=not few))
     else:
-        _plan(verdict, place, hits, fixed)
+        _plan(verdict, place, hits)
 
 
-def _plan(verdict: RuleVerdict, place: Place, hits: list[Hit], fixed: Fixed) -> None:
+def _plan(verdict: RuleVerdict, place: Place, hits: list[Hit]) -> None:
     for hit in hits:
-        changed = place.rebound(fixed, hit.statement, plain(_used(verdict.rule, hit.env)).values())
-        if changed:
-            detail = f"{verdict.rule.name}: {changed} has another value at the site (line {hit.line})"
-            verdict.note(Problem("name-rebound", detail))
         if isinstance(verdict.rule.edit, Transform):
             continue
         splice = verdict.rule.edit.splice(place, hit)
@@ -216,14 +223,6 @@ def _plan(verdict: RuleVerdict, place: Place, hits: list[Hit], fixed: Fixed) -> 
             verdict.note(Problem("site-refused", f"{verdict.rule.name}: {splice} (line {hit.line})"))
         else:
             verdict.splices.append((place, splice))
-
-
-def _used(rule: Rule, env: Bindings) -> Bindings:
-    """What the holes of a rule's edit stand for."""
-    if not isinstance(rule.edit, Edit):
-        return {}
-    holes = template(rule.edit.anchor).holes | template(rule.edit.code).holes
-    return {hole: env[hole] for hole in holes if hole in env}
 
 
 def _anchor_hits(rule: Rule, place: Place, env: Bindings) -> list[Hit]:

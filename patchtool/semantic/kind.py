@@ -52,65 +52,60 @@ class SemanticKind:
         """
         try:
             patch = load_codemod(info.codemod)
-            return self._judge(info, patch, tree, release)
+            return judge_patch(info, patch, tree, release)
         except CodemodError as error:
             return Judgement(State.CRASHED, "codemod-unusable", str(error))
-        except (Exception, SystemExit) as error:  # noqa: BLE001 -- a codemod is the user's code: whatever it raises is its state
+        except (Exception, SystemExit) as error:  # noqa: BLE001 -- a codemod is the user's code: what it raises is its state
             text = f"{type(error).__name__}: {error}"
             return Judgement(State.CRASHED, "codemod-raised", text, trace=traceback.format_exc())
 
-    def _judge(self, info: PatchInfo, patch: type[SemanticPatch], tree: Tree, release: Release | None) -> Judgement:
-        rules = [r if r.target else replace(r, target=info.targets[0]) for r in patch.all_rules()]
-        if info.at:
-            path, _, symbol = info.at.rpartition(":")
-            rules = [replace(rule, target=path, scope=pointed(rule.scope, symbol)) for rule in rules]
-            info = replace(info, targets=(path,))
-        located = locate(info, rules, tree, release)
-        if isinstance(located, Judgement):
-            return located
-        verdicts = examine_all(patch, rules, located.sources)
-        decision = decide(verdicts, independent=patch.independent)
-        if not decision.write:
-            return report(decision, verdicts, located.sources)
-        missing, notes = missing_facts(patch.facts, tree)
-        if missing:
-            judgement = report(Decision(State.CONFLICT, "fact-missing", missing), verdicts, located.sources, notes)
-        else:
-            judgement = self._write(patch, rules, decision, verdicts, located, notes)
-        return replace(judgement, consulted=bool(patch.facts))
 
-    def _write(
-        self,
-        patch: type[SemanticPatch],
-        rules: Sequence[Rule],
-        decision: Decision,
-        verdicts: Sequence[RuleVerdict],
-        located: Located,
-        notes: tuple[str, ...],
-    ) -> Judgement:
-        from patchtool.semantic.writing import write_rules  # late: this is where LibCST comes in
+def judge_patch(info: PatchInfo, patch: type[SemanticPatch], tree: Tree, release: Release | None) -> Judgement:
+    """Decide the state of a patch that is loaded; whatever its own code raises comes through."""
+    rules = [r if r.target else replace(r, target=info.targets[0]) for r in patch.all_rules()]
+    if info.at:
+        path, _, symbol = info.at.rpartition(":")
+        rules = [replace(rule, target=path, scope=pointed(rule.scope, symbol)) for rule in rules]
+        info = replace(info, targets=(path,))
+    located = locate(info, rules, tree, release)
+    if isinstance(located, Judgement):
+        return located
+    verdicts = examine_all(patch, rules, located.sources)
+    decision = decide(verdicts, independent=patch.independent)
+    if not decision.write:
+        return report(decision, verdicts, located.sources)
+    missing, notes = missing_facts(patch.facts, tree)
+    base = report(decision, verdicts, located.sources, notes)
+    if missing:
+        judgement = base.as_state(State.CONFLICT, "fact-missing", missing)
+    else:
+        judgement = _write(patch, rules, decision, located, base)
+    return replace(judgement, consulted=bool(patch.facts))
 
-        base = report(decision, verdicts, located.sources, notes)
-        before = {s.path: s.data for s in located.sources.values()}
-        try:
-            contents = write_rules(decision.write, located.sources)
-            after = {path: Source.parse(s.path, contents.get(s.path, s.data)) for path, s in located.sources.items()}
-        except (CannotFill, Unparsable) as error:
-            reason = error.reason if isinstance(error, CannotFill) else "result-unparsable"
-            return base.as_state(State.CONFLICT, reason, str(error))
-        again = examine_all(patch, rules, after)
-        outcome = decide(again, independent=patch.independent)
-        if outcome.state is not State.LANDED:
-            return base.as_state(
-                State.CONFLICT, "result-not-landed", f"after writing: {outcome.detail or outcome.state.value}"
-            )
-        changes = tuple(Change(path, blob_id(before[path]), blob_id(data)) for path, data in sorted(contents.items()))
-        goals = tuple(replace(goal, held_after=True) for goal in base.goals)
-        done = replace(base, goals=goals, changes=changes, contents=contents)
-        if located.moved:
-            places = ", ".join(f"{old} is now {new}" for old, new in located.moved.items())
-            return done.as_state(State.DRIFTED, "target-moved", places)
-        return done
+
+def _write(
+    patch: type[SemanticPatch], rules: Sequence[Rule], decision: Decision, located: Located, base: Judgement
+) -> Judgement:
+    from patchtool.semantic.writing import write_rules  # late: this is where LibCST comes in
+
+    before = {s.path: s.data for s in located.sources.values()}
+    try:
+        contents = write_rules(decision.write, located.sources)
+        after = {path: Source.parse(s.path, contents.get(s.path, s.data)) for path, s in located.sources.items()}
+    except (CannotFill, Unparsable) as error:
+        reason = error.reason if isinstance(error, CannotFill) else "result-unparsable"
+        return base.as_state(State.CONFLICT, reason, str(error))
+    outcome = decide(examine_all(patch, rules, after), independent=patch.independent)
+    if outcome.state is not State.LANDED:
+        detail = f"after writing: {outcome.detail or outcome.state.value}"
+        return base.as_state(State.CONFLICT, "result-not-landed", detail)
+    changes = tuple(Change(path, blob_id(before[path]), blob_id(data)) for path, data in sorted(contents.items()))
+    goals = tuple(replace(goal, held_after=True) for goal in base.goals)
+    done = replace(base, goals=goals, changes=changes, contents=contents)
+    if located.moved:
+        places = ", ".join(f"{old} is now {new}" for old, new in located.moved.items())
+        return done.as_state(State.DRIFTED, "target-moved", places)
+    return done
 
 
 def pointed(scope: str, symbol: str) -> str:
@@ -195,5 +190,4 @@ def report(
         for verdict in verdicts:
             if not verdict.hits and not verdict.landed:
                 near += candidates(verdict, sources[verdict.rule.target])
-    shown = sites if decision.write else tuple(sites)
-    return Judgement(decision.state, decision.reason, decision.detail, goals, shown, tuple(near), notes=notes)
+    return Judgement(decision.state, decision.reason, decision.detail, goals, sites, tuple(near), notes=notes)

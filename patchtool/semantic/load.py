@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import sys
 from pathlib import Path
+from types import ModuleType
 
 from patchtool.semantic.patch import SemanticPatch
 
@@ -33,10 +34,25 @@ def load_codemod(path: str) -> type[SemanticPatch]:
         spec.loader.exec_module(module)
     finally:
         sys.dont_write_bytecode = writing
+    return _only_patch(module, path)
+
+
+def codemod_of(text: str) -> type[SemanticPatch]:
+    """Run a codemod given as text, one that was just drafted.
+
+    Raises:
+        CodemodError: None or several patches in it.
+    """
+    module = ModuleType("_patchtool_codemod_draft")
+    exec(compile(text, "<draft>", "exec"), vars(module))  # noqa: S102 -- our own text
+    return _only_patch(module, "<draft>")
+
+
+def _only_patch(module: ModuleType, path: str) -> type[SemanticPatch]:
     found = [
         value
         for value in vars(module).values()
-        if isinstance(value, type) and issubclass(value, SemanticPatch) and value.__module__ == name
+        if isinstance(value, type) and issubclass(value, SemanticPatch) and value.__module__ == module.__name__
     ]
     if len(found) != 1:
         raise CodemodError(f"{path}: expected one SemanticPatch, found {len(found)}")

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Union
 
-from patchtool.semantic.template import is_any_run, is_hole, rest_hole, run_hole, statement_hole
+from patchtool.semantic.template import is_any_run, is_hole, rest_hole, rest_keywords, run_hole, statement_hole
 
 Bound = Union[str, ast.AST, "tuple[ast.AST, ...]"]
 """What a hole stands for: an identifier, a node, or a run of nodes."""
@@ -91,26 +91,26 @@ class Matcher:
             yield env
 
     def _arguments(self, pattern: ast.Call, node: ast.Call, env: Bindings) -> Iterator[Bindings]:
-        """Positional arguments in order, keywords in any order, ``*REST_`` for all that is left."""
+        """Positional arguments in order, keywords in any order, ``*REST_`` and ``**REST_`` for what is left."""
         rest = rest_hole(pattern.args[-1]) if pattern.args else None
+        named_rest = rest_keywords(pattern)
         wanted = pattern.args[:-1] if rest else pattern.args
         if len(node.args) < len(wanted) or (rest is None and len(node.args) != len(wanted)):
             return
         if not _splat_free(node.args[: len(wanted)]):
             return
-        left = list(node.keywords)
-        chosen: list[tuple[ast.keyword, ast.keyword]] = []
-        for keyword in pattern.keywords:
-            partner = next((k for k in left if k.arg == keyword.arg), None)
-            if partner is None:
-                return
-            left.remove(partner)
-            chosen.append((keyword, partner))
-        if left and rest is None:
+        split = _partners(pattern.keywords[:-1] if named_rest else pattern.keywords, node.keywords)
+        if split is None or (split[1] and rest is None and named_rest is None):
             return
+        chosen, left = split
         pairs = [*zip(wanted, node.args), *((k.value, p.value) for k, p in chosen)]
         for inner in self._pairs(pairs, env):
-            bound = inner if rest is None else bind(inner, rest, (*node.args[len(wanted) :], *left))
+            bound: Bindings | None = inner
+            if rest is not None:
+                tail = node.args[len(wanted) :]
+                bound = bind(inner, rest, (*tail, *([] if named_rest else left)))
+            if named_rest is not None and bound is not None:
+                bound = bind(bound, named_rest, tuple(left))
             if bound is not None:
                 yield bound
 
@@ -136,7 +136,9 @@ class Matcher:
             if bound is not None:
                 yield bound
         elif isinstance(want, list) and isinstance(have, list):
-            yield from self._list(want, _undocumented(have, node) if name == "body" else have, env)
+            if name == "body":
+                want, have = [*_undocumented(want, pattern)], _undocumented(have, node)
+            yield from self._list(want, have, env)
         elif isinstance(want, ast.AST) and isinstance(have, ast.AST):
             yield from self.expression(want, have, env)
         elif want == have and type(want) is type(have):
@@ -207,6 +209,21 @@ def _keyword_name(keyword: ast.keyword) -> str:
 
 def _comparable(node: ast.AST) -> Iterator[str]:
     return (name for name in node._fields if name not in _LAYOUT)
+
+
+def _partners(
+    wanted: Sequence[ast.keyword], given: Sequence[ast.keyword]
+) -> tuple[list[tuple[ast.keyword, ast.keyword]], list[ast.keyword]] | None:
+    """The keyword for each wanted one, and those left over; None where one is missing."""
+    left = list(given)
+    chosen = []
+    for keyword in wanted:
+        partner = next((k for k in left if k.arg == keyword.arg), None)
+        if partner is None:
+            return None
+        left.remove(partner)
+        chosen.append((keyword, partner))
+    return chosen, left
 
 
 def _splat_free(arguments: Sequence[ast.expr]) -> bool:

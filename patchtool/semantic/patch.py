@@ -7,19 +7,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from patchtool.semantic.edits import AnyEdit, Edit, MethodEdit
-from patchtool.semantic.evidence import (
-    AnyGoal,
-    Constraint,
-    Defect,
-    FlowsFrom,
-    FreeOf,
-    Goal,
-    Holds,
-    Method,
-    Never,
-)
-from patchtool.semantic.evidence import Negative, Only, Unmentioned, Unread
+from patchtool.semantic.evidence import Constraint, FreeOf, Goal, Holds
 from patchtool.semantic.guards import AnyBranch, Branch, Directly, Guard, Guarded
+from patchtool.semantic.methods import AnyGoal, Method
+from patchtool.semantic.negatives import Defect, Negative, Never, Only, Unmentioned, Unread
 
 if TYPE_CHECKING:
     import libcst
@@ -31,9 +22,11 @@ class Parameter:
 
     Args:
         spellings: Names, any one of them; a function that has two of them is not understood.
+        typed: Name of the type that marks it where no spelling fits.
     """
 
     spellings: tuple[str, ...]
+    typed: str = ""
 
 
 @dataclass(frozen=True)
@@ -43,12 +36,16 @@ class Methods:
     Args:
         names: A shell pattern for the method's name.
         having: A parameter that it must have.
+        otherwise: Parameters that mark a method which the rule leaves alone; one that has neither is not understood.
         hole: The hole that stands for the method's name in the rule's templates.
+        role: The hole that stands for the parameter.
     """
 
     names: str
-    having: str
+    having: Parameter
+    otherwise: tuple[str, ...] = ()
     hole: str = "METHOD_"
+    role: str = "PARAMETER_"
 
 
 @dataclass(frozen=True)
@@ -92,7 +89,7 @@ class Rule:
         goals: What must be there afterwards; all of them there beforehand means landed.
         target: File in the git layout; may be left out where the patch has one target.
         roles: Holes that stand for parameters.
-        given: Code that is there before and after, and binds holes; each exactly once.
+        given: Code that is there before and after, as it is spelled, and binds holes; each exactly once.
         defect: What shows that the fix is needed; an insertion must state one.
         never: What must not be there afterwards.
         extends: The base class whose behaviour the rule is about.
@@ -162,9 +159,9 @@ class SemanticPatch:
         )
 
 
-def param(*spellings: str) -> Parameter:
-    """A parameter known under any of these names."""
-    return Parameter(spellings)
+def param(*spellings: str, typed: str = "") -> Parameter:
+    """A parameter known under any of these names, or else by its type."""
+    return Parameter(spellings, typed)
 
 
 def replace(before: str, after: str, *, within: Guard | None = None, **where: Constraint) -> Edit:
@@ -201,8 +198,13 @@ def goal(
     behind: str | None = None,
     **where: Constraint,
 ) -> Goal:
-    """Code that must be there; see Goal."""
+    """Code that must be there, found by what it means; see Goal."""
     return Goal(name, patterns, where, within or AnyBranch(), times, ahead_of, behind)
+
+
+def given(name: str, pattern: str, *, within: Guard | None = None, **where: Constraint) -> Goal:
+    """Code that is there before and after, found as it is spelled, so that its holes can be written elsewhere."""
+    return Goal(name, (pattern,), where, within or AnyBranch(), spelled=True)
 
 
 def method(name: str, code: str) -> Method:
@@ -230,13 +232,8 @@ def unmentioned(*names: str) -> Unmentioned:
     return Unmentioned(names)
 
 
-def flows_from(hole: str) -> FlowsFrom:
-    """A demand: the value surely comes from another hole's variable."""
-    return FlowsFrom(hole)
-
-
 def free_of(hole: str) -> FreeOf:
-    """A demand: the value never comes from another hole's variable."""
+    """A demand: what the hole means has nothing of what another hole means."""
     return FreeOf(hole)
 
 
@@ -250,9 +247,9 @@ def branch(condition: str) -> Branch:
     return Branch(condition)
 
 
-def guarded(*conditions: str, about: tuple[str, ...] = ()) -> Guarded:
-    """Consent: under any of these conditions, or under one that is about these holes, or under none."""
-    return Guarded(conditions, about)
+def guarded(*conditions: str, present: tuple[str, ...] = (), always: bool = False) -> Guarded:
+    """Consent: under any of these conditions, or one that asks whether these holes are there, or none; see Guarded."""
+    return Guarded(conditions, present, always)
 
 
 def any_branch() -> AnyBranch:

@@ -1,14 +1,16 @@
-"""One scope under examination: searching it for templates, with what is already known of its holes."""
+"""One scope under examination: searching it for templates, as it is spelled or by what it means."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Mapping
+import builtins
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from patchtool.semantic.flow import PARAMETER, Flow, Origins, locals_of
-from patchtool.semantic.match import Bindings, Bound, Matcher, same
+from patchtool.semantic.flow import Flow
+from patchtool.semantic.match import Bindings, Bound, Matcher
+from patchtool.semantic.names import locals_of, nested_nodes
 from patchtool.semantic.scopes import Block, Scope, blocks, parameters
 from patchtool.semantic.source import Source
 from patchtool.semantic.template import Template
@@ -24,6 +26,8 @@ class Hit:
         stop: Index after its last one.
         node: The expression that fits, or the first statement.
         env: What the holes stand for.
+        unsure: Why the expression may not run, or not once, when its statement does; empty when it surely runs.
+        meant: Whether the holes stand for meanings instead of spellings.
     """
 
     block: Block
@@ -31,6 +35,8 @@ class Hit:
     stop: int
     node: ast.AST
     env: Bindings
+    unsure: str = ""
+    meant: bool = False
 
     @property
     def statement(self) -> ast.stmt:
@@ -64,6 +70,8 @@ class Place:
     def __init__(self, source: Source, scope: Scope) -> None:
         self.source = source
         self.scope = scope
+        self.bound_at: dict[str, ast.stmt] = {}
+        """Where holes were bound by code that the patch relies on."""
 
     @cached_property
     def blocks(self) -> list[Block]:
@@ -72,7 +80,7 @@ class Place:
 
     @cached_property
     def flow(self) -> Flow | None:
-        """Definitions and uses, when the scope is a function."""
+        """What names stand for, when the scope is a function."""
         function = self.scope.function
         return None if function is None else Flow(function)
 
@@ -84,16 +92,30 @@ class Place:
 
     @cached_property
     def matcher(self) -> Matcher:
-        """Unification that sees through the aliases of the module's imports."""
-        return Matcher(lambda name: name if name in self.local_names else self.source.names.real(name))
+        """Unification that sees through the aliases of imports and is not misled by locals of their name."""
+        return Matcher(self._real)
+
+    def _real(self, name: str) -> str:
+        if name not in self.local_names:
+            return self.source.names.real(name)
+        hides = name in self.source.names.imported or name in self.source.names.defined or hasattr(builtins, name)
+        return f"{name}\0local" if hides else name
 
     @cached_property
     def parameters(self) -> list[str]:
-        """The function's parameters; none for a class."""
+        """The function's parameters, ``*args`` and ``**kwargs`` left out; none for a class."""
         function = self.scope.function
-        return [] if function is None else parameters(function)
+        if function is None:
+            return []
+        starred = {a.arg for a in (function.args.vararg, function.args.kwarg) if a is not None}
+        return [name for name in parameters(function) if name not in starred]
 
-    def find_statements(self, pattern: Template, env: Bindings) -> list[Hit]:
+    def find(self, pattern: Template, env: Bindings) -> list[Hit]:
+        """Search for an expression where the template is one, else for statements."""
+        single = len(pattern.body) == 1 and isinstance(pattern.body[0], ast.Expr)
+        return self._expressions(pattern, env) if single else self._statements(pattern, env)
+
+    def _statements(self, pattern: Template, env: Bindings) -> list[Hit]:
         """Every run of statements that a template fits, at most one for each first statement."""
         hits: list[Hit] = []
         for block in self.blocks:
@@ -105,53 +127,69 @@ class Place:
                         break
         return hits
 
-    def find_expressions(self, pattern: Template, env: Bindings) -> list[Hit]:
+    def _expressions(self, pattern: Template, env: Bindings) -> list[Hit]:
         """Every expression that a template fits, in source order."""
         wanted = pattern.expression
         hits: list[Hit] = []
         for block in self.blocks:
             for index, statement in enumerate(block.statements):
-                for node in header_nodes(statement):
+                for node, unsure in header_nodes(statement):
                     for inner in self.matcher.expression(wanted, node, env):
-                        hits.append(Hit(block, index, index + 1, node, inner))
+                        hits.append(Hit(block, index, index + 1, node, inner, unsure))
                         break
         return sorted(hits, key=lambda hit: hit.position)
 
-    def find(self, pattern: Template, env: Bindings) -> list[Hit]:
-        """Search for an expression where the template is one, else for statements."""
-        single = len(pattern.body) == 1 and isinstance(pattern.body[0], ast.Expr)
-        return self.find_expressions(pattern, env) if single else self.find_statements(pattern, env)
+    def find_meant(self, pattern: Template, env: Bindings) -> list[Hit]:
+        """Search by meaning: local names count as what they stand for, indices of any integer type as one.
 
-    def origins(self, hit: Hit, hole: str) -> Origins:
-        """Where the value of a hole comes from, just before the statement that holds the hit."""
-        found = Origins()
-        if self.flow is not None:
-            for node in bound_nodes(hit.env.get(hole)):
-                found |= self.flow.origins(node, hit.statement)
-        return found
+        Args:
+            pattern: An expression, or one simple statement.
+            env: What holes mean.
+        """
+        wanted: ast.AST = pattern.body[0]
+        wanted = wanted.value if isinstance(wanted, ast.Expr) else wanted
+        hits: list[Hit] = []
+        for block in self.blocks:
+            for index, statement in enumerate(block.statements):
+                meanings: dict[int, ast.AST] | None = None
+                for node, unsure in [(statement, ""), *header_nodes(statement)]:
+                    if type(node) is not type(wanted):
+                        continue
+                    meanings = self._meanings(statement) if meanings is None else meanings
+                    for inner in self.matcher.expression(wanted, meanings.get(id(node), node), env):
+                        hits.append(Hit(block, index, index + 1, node, inner, unsure, meant=True))
+                        break
+        return sorted(hits, key=lambda hit: hit.position)
 
-    def fixed(self, env: Bindings, at: ast.stmt) -> dict[str, frozenset[int] | None]:
-        """For every hole that stands for a variable, the assignments its value comes from once a statement has run."""
-        if self.flow is None:
-            return {}
-        made = {n.id: frozenset({id(n)}) for n in header_nodes(at) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-        names = [name for name in plain(env).values() if name in self.local_names]
-        return {name: made.get(name, self.flow.made_by(name, at)) for name in names}
+    def _meanings(self, statement: ast.stmt) -> dict[int, ast.AST]:
+        return {} if self.flow is None else self.flow.pairs(statement)
 
-    def rebound(self, known: Mapping[str, frozenset[int] | None], at: ast.stmt, names: Iterable[str]) -> str | None:
-        """The first of some variables whose value at a statement is not the one that was known, or None."""
-        for name in sorted(set(names) & set(known)):
-            if self.flow is not None and self.flow.made_by(name, at) != known[name]:
-                return name
+    def nested(self, pattern: Template) -> ast.AST | None:
+        """Code like a template in a nested function, lambda or class, where it runs at another time; or None."""
+        if self.scope.function is None or len(pattern.body) != 1:
+            return None
+        wanted: ast.AST = pattern.body[0]
+        wanted = wanted.value if isinstance(wanted, ast.Expr) else wanted
+        for node in nested_nodes(self.scope.node):
+            if type(node) is type(wanted) and next(iter(self.matcher.expression(wanted, node, {})), None) is not None:
+                return node
         return None
 
-    def root(self, env: Bindings, hole: str) -> str | None:
-        """How a hole's variable is named among origins, or None where it is no plain variable."""
-        value = env.get(hole)
-        name = value.id if isinstance(value, ast.Name) else value if isinstance(value, str) else None
-        if name is None:
-            return None
-        return PARAMETER + name if name in self.parameters else name
+    def meaning(self, node: ast.AST, at: ast.stmt, *, after: bool = False) -> ast.AST:
+        """What some code means just before, or just after, a statement."""
+        if isinstance(node, ast.Name):  # also where the code that bound a hole assigned to it
+            node = ast.Name(node.id, ast.Load())
+        return node if self.flow is None else self.flow.meaning(node, at, after=after)
+
+    def meanings(self, env: Bindings, at: ast.stmt, *, after: bool = False) -> dict[str, Bound]:
+        """What every hole's code means just before, or just after, a statement."""
+        return {
+            hole: tuple(self.meaning(n, at, after=after) for n in nodes)
+            if isinstance(env[hole], tuple)
+            else self.meaning(nodes[0], at, after=after)
+            for hole in env
+            for nodes in [bound_nodes(env[hole])]
+        }
 
 
 def bound_nodes(value: Bound | None) -> tuple[ast.AST, ...]:
@@ -163,21 +201,36 @@ def bound_nodes(value: Bound | None) -> tuple[ast.AST, ...]:
     return value if isinstance(value, tuple) else (value,)
 
 
-def header_nodes(statement: ast.stmt) -> Iterator[ast.AST]:
-    """The expressions of a statement itself, without the statements it holds and without nested functions."""
-    stack: list[ast.AST] = [statement]
+_HELD = (ast.stmt, ast.ExceptHandler, ast.match_case, ast.Lambda)
+_LOOPS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+
+
+def header_nodes(statement: ast.stmt) -> Iterator[tuple[ast.expr, str]]:
+    """The expressions of a statement itself, without the statements it holds and without nested functions.
+
+    Yields:
+        The expression, and why it may not run, or not once, when the statement does.
+    """
+    first = {ast.While: "in the condition of a loop", ast.Assert: "in an assertion"}.get(type(statement), "")
+    stack: list[tuple[ast.AST, str]] = [(statement, first)]
     while stack:
-        node = stack.pop()
+        node, unsure = stack.pop()
         if isinstance(node, ast.expr):
-            yield node
-        for child in ast.iter_child_nodes(node):
-            if not isinstance(child, (ast.stmt, ast.ExceptHandler, ast.match_case, ast.Lambda)):
-                stack.append(child)
+            yield node, unsure
+        inner = [c for c in ast.iter_child_nodes(node) if not isinstance(c, _HELD)]
+        stack.extend((child, unsure or _unsure(node, child)) for child in inner)
 
 
-def contains(root: ast.AST, wanted: ast.AST) -> bool:
-    """Whether equal code stands somewhere inside."""
-    return any(same(node, wanted) for node in ast.walk(root))
+def _unsure(node: ast.AST, child: ast.AST) -> str:
+    if isinstance(node, ast.BoolOp) and child is not node.values[0]:
+        return "behind and/or"
+    if isinstance(node, ast.IfExp) and child is not node.test:
+        return "in a conditional expression"
+    if isinstance(node, _LOOPS):
+        return "in a comprehension"
+    if isinstance(node, ast.AnnAssign) and child is node.annotation:
+        return "in an annotation"
+    return ""
 
 
 def plain(env: Bindings) -> Mapping[str, str]:

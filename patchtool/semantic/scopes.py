@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass
-from typing import Union
 
 from patchtool.semantic.source import Source, bound_names
 
-Function = Union[ast.FunctionDef, ast.AsyncFunctionDef]
-ScopeNode = Union[ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef]
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+ScopeNode = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 
 
 @dataclass(frozen=True)
@@ -70,10 +69,39 @@ def find_scope(source: Source, symbol: str) -> Scope | ScopeProblem:
         if isinstance(found, ScopeProblem):
             return found
         node = found
-    replaced = replaced_from_outside(source, symbol)
-    if replaced:
-        return ScopeProblem("scope-ambiguous", f"{symbol} is replaced from outside on line {replaced}")
+    if symbol:
+        replaced = source.set_from_outside.get(walked[-1])
+        if replaced:
+            return ScopeProblem("scope-ambiguous", f"{symbol} is replaced from outside on line {replaced}")
+    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        kind = kind_changing(node)
+        if kind:
+            return ScopeProblem("scope-ambiguous", f"{symbol} is no plain function: {kind}")
     return Scope(symbol, node, tuple(owners))
+
+
+_KINDS = frozenset(
+    {"staticmethod", "classmethod", "property", "cached_property", "overload", "contextmanager", "abstractmethod"}
+)
+
+
+def kind_changing(function: Function) -> str | None:
+    """What makes a function something else than code that runs when it is called, or None."""
+    for decorator in function.decorator_list:
+        plain = decorator.func if isinstance(decorator, ast.Call) else decorator
+        name = plain.attr if isinstance(plain, ast.Attribute) else getattr(plain, "id", "")
+        if name in _KINDS or name in ("setter", "getter", "deleter"):
+            return f"decorated with {name}"
+    if isinstance(function, ast.AsyncFunctionDef):
+        return "a coroutine"
+    stack: list[ast.AST] = list(function.body)
+    while stack:
+        node = stack.pop()
+        if isinstance(node, (ast.Yield, ast.YieldFrom)):
+            return f"a generator (line {node.lineno})"
+        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
+            stack.extend(ast.iter_child_nodes(node))
+    return None
 
 
 def _definition(owner: ScopeNode, name: str, symbol: str) -> ScopeNode | ScopeProblem:
@@ -90,12 +118,6 @@ def _definition(owner: ScopeNode, name: str, symbol: str) -> ScopeNode | ScopePr
             "scope-ambiguous", f"{symbol} is bound on line {bindings[0].lineno}, not by a plain definition"
         )
     return direct[0]
-
-
-def replaced_from_outside(source: Source, symbol: str) -> int | None:
-    """Line of ``Class.method = …`` or ``setattr(Class, "method", …)``, or None."""
-    owner, _, name = symbol.rpartition(".")
-    return source.replacements.get((owner.rpartition(".")[2], name)) if owner else None
 
 
 def symbols(tree: ast.Module) -> list[tuple[str, ScopeNode]]:
@@ -193,11 +215,11 @@ def lineage(tree: ast.Module, node: ScopeNode) -> list[ScopeNode]:
     return found
 
 
-def unresolved_bases(tree: ast.Module, node: ScopeNode, known: str) -> list[str]:
+def unresolved_bases(source: Source, node: ScopeNode, known: str) -> list[str]:
     """Bases asked before the known one that this file does not define, as they are written.
 
     Args:
-        tree: The module.
+        source: The file.
         node: The class.
         known: Name of the base whose behaviour the patch is about.
 
@@ -209,13 +231,14 @@ def unresolved_bases(tree: ast.Module, node: ScopeNode, known: str) -> list[str]
     strange: list[str] = []
     for base in node.bases:
         spelled = ast.unparse(base)
-        if spelled.rpartition(".")[2] == known:
+        real = source.names.real(spelled) if isinstance(base, ast.Name) else spelled
+        if real.rpartition(".")[2] == known:
             return strange
-        inner = _class_named(tree, base)
+        inner = _class_named(source.tree, base)
         if inner is None:
             strange.append(spelled)
         elif inner is not node:
-            deeper = unresolved_bases(tree, inner, known)
+            deeper = unresolved_bases(source, inner, known)
             if f"no {known}" not in deeper:
                 return strange + deeper
             strange += deeper[:-1]
@@ -229,3 +252,9 @@ def _class_named(tree: ast.Module, base: ast.expr) -> ast.ClassDef | None:
     bindings = [s for s in tree.body for name in bound_names(s) if name == base.id]
     only = bindings[0] if len(bindings) == 1 else None
     return only if isinstance(only, ast.ClassDef) else None
+
+
+def first_line(statement: ast.stmt) -> int:
+    """The one-based line where a statement begins, decorators included."""
+    decorators: list[ast.expr] = getattr(statement, "decorator_list", [])
+    return min([statement.lineno, *(d.lineno for d in decorators)])

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import ast
+import codecs
 import io
 import tokenize
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 
 LOWEST_PYTHON = (3, 10)
 """The grammar that upstream promises to its users; code that needs a newer one is not written."""
+
+_SETTERS = frozenset({"setattr", "delattr", "__setattr__", "__delattr__"})
 
 
 class Unparsable(Exception):
@@ -41,13 +44,14 @@ class Source:
         data: The file's bytes.
         text: The same, decoded, line endings as they are.
         tree: The stdlib syntax tree.
+        encoding: As the file declares it.
     """
 
     path: str
     data: bytes
     text: str
     tree: ast.Module
-    _lines: list[str] = field(default_factory=list, repr=False)
+    encoding: str = "utf-8"
 
     @classmethod
     def parse(cls, path: str, data: bytes) -> Source:
@@ -69,7 +73,27 @@ class Source:
             raise Unparsable(f"{path}:{error.lineno or 0}:{error.offset or 0}: {error.msg}") from None
         except (ValueError, RecursionError, MemoryError) as error:
             raise Unparsable(f"{path}: {error or 'nested too deeply'}") from None
-        return cls(path, data, text, tree)
+        return cls(path, data, text, tree, "utf-8" if encoding == "utf-8-sig" else encoding)
+
+    @property
+    def mark(self) -> bytes:
+        """The byte order mark, if the file begins with one."""
+        return codecs.BOM_UTF8 if self.data.startswith(codecs.BOM_UTF8) else b""
+
+    @cached_property
+    def lines(self) -> list[bytes]:
+        """The file's lines with their ends, without the mark; counted as the parser counts them."""
+        return self.data.removeprefix(self.mark).splitlines(keepends=True) or [b""]
+
+    @cached_property
+    def newline(self) -> str:
+        """How the file ends its first line."""
+        first = self.lines[0]
+        return "\r\n" if first.endswith(b"\r\n") else "\r" if first.endswith(b"\r") else "\n"
+
+    def slice(self, start: int, stop: int) -> str:
+        """Some lines as text, zero-based, the last one left out."""
+        return b"".join(self.lines[start:stop]).decode(self.encoding)
 
     @cached_property
     def names(self) -> ModuleNames:
@@ -77,65 +101,64 @@ class Source:
         return ModuleNames.of(self.tree)
 
     @cached_property
-    def replacements(self) -> dict[tuple[str, str], int]:
-        """Attributes of names that the module sets or deletes, ``Class.method = …``, with the line."""
-        found: dict[tuple[str, str], int] = {}
+    def set_from_outside(self) -> dict[str, int]:
+        """Attributes that any code in the file sets, with the line: ``x.name = …``, ``setattr(x, "name", …)``."""
+        found: dict[str, int] = {}
         for node in ast.walk(self.tree):
             if isinstance(node, ast.Attribute) and isinstance(node.ctx, (ast.Store, ast.Del)):
-                if isinstance(node.value, ast.Name):
-                    found.setdefault((node.value.id, node.attr), node.lineno)
-            elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "setattr":
-                words = [_text(argument) for argument in node.args[:2]]
-                if len(words) == 2 and words[0] and words[1]:  # noqa: PLR2004 -- an object and a name
-                    found.setdefault((words[0], words[1]), node.lineno)
+                found.setdefault(node.attr, node.lineno)
+            elif isinstance(node, ast.Call):
+                callee = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
+                for word in node.args[:2] if callee in _SETTERS else []:
+                    if isinstance(word, ast.Constant) and isinstance(word.value, str):
+                        found.setdefault(word.value, node.lineno)
         return found
-
-
-def _undecodable(data: bytes, error: Exception) -> str:
-    """Line and column of the first byte that cannot be read; the file's start where its declaration is wrong."""
-    if not isinstance(error, UnicodeDecodeError):
-        try:
-            data.decode("utf-8")
-        except UnicodeDecodeError as found:
-            error = found
-        else:
-            return "1:1"
-    lines = data[: error.start].split(b"\n")
-    return f"{len(lines)}:{len(lines[-1]) + 1}"
 
 
 @dataclass(frozen=True)
 class ModuleNames:
-    """Names that are surely bound once the module has run.
+    """What a module's global names stand for.
 
     Args:
         imported: Local name to the real one: ``import torch as th`` gives ``{"th": "torch"}``.
-        defined: Names bound by def, class or assignment.
-        rebound: Names bound more than once, whose meaning is therefore not known.
+        defined: Names surely bound by def, class or assignment.
+        rebound: Names bound to more than one thing, whose meaning is therefore not known.
+        bound: Names bound anyhow, conditionally too.
     """
 
     imported: dict[str, str]
     defined: frozenset[str]
     rebound: frozenset[str]
+    bound: frozenset[str] = frozenset()
 
     @classmethod
     def of(cls, tree: ast.Module) -> ModuleNames:
-        """Read a module's unconditional top-level bindings."""
+        """Read a module's top-level bindings; only unconditional ones are sure."""
         imported: dict[str, str] = {}
         defined: set[str] = set()
-        counts: dict[str, int] = {}
-        for statement in tree.body:
+        origins: dict[str, set[str]] = {}
+        for number, statement in enumerate(tree.body):
             if isinstance(statement, (ast.Import, ast.ImportFrom)):
                 for alias in statement.names:
-                    imported[alias.asname or alias.name.split(".")[0]] = (
-                        alias.name if alias.asname else alias.name.split(".")[0]
-                    )
-            for name in bound_names(statement):
-                counts[name] = counts.get(name, 0) + 1
-                if not isinstance(statement, (ast.Import, ast.ImportFrom, ast.If, ast.Try, ast.While)):
-                    defined.add(name)
-        rebound = frozenset(name for name, count in counts.items() if count > 1)
-        return cls(imported, frozenset(defined), rebound)
+                    local, real, origin = _import(statement, alias)
+                    imported[local] = real
+                    origins.setdefault(local, set()).add(origin)
+                continue
+            bound = bound_names(statement)
+            for name in bound:
+                origins.setdefault(name, set()).add(f"{number} {bound.count(name)}")
+            if not isinstance(statement, _CONDITIONAL):
+                defined |= set(bound)
+        for node in ast.walk(tree):
+            for name in node.names if isinstance(node, ast.Global) else []:
+                origins.setdefault(name, set()).update(("global", "elsewhere"))
+        rebound = frozenset(name for name, found in origins.items() if len(found) > 1)
+        return cls(imported, frozenset(defined), rebound, frozenset(origins))
+
+    @property
+    def conditional(self) -> frozenset[str]:
+        """Names bound under a condition only, such as ``try: import …``."""
+        return self.bound - self.defined - self.imported.keys()
 
     def real(self, local: str) -> str:
         """What a global name stands for; itself when it is not an alias."""
@@ -153,6 +176,18 @@ class ModuleNames:
         return None
 
 
+_CONDITIONAL = (ast.If, ast.Try, ast.While, ast.For, ast.AsyncFor, ast.With, ast.Match, ast.Delete)
+
+
+def _import(statement: ast.Import | ast.ImportFrom, alias: ast.alias) -> tuple[str, str, str]:
+    """The name that an import binds, the one it stands for, and what tells it from other imports."""
+    if isinstance(statement, ast.ImportFrom):
+        origin = f"{'.' * statement.level}{statement.module or ''}.{alias.name}"
+        return alias.asname or alias.name, alias.name, origin
+    top = alias.name if alias.asname else alias.name.split(".")[0]
+    return alias.asname or top, top, top
+
+
 def bound_names(statement: ast.stmt) -> list[str]:
     """Names that a statement may bind in its own namespace, nested blocks included, nested scopes not."""
     found: list[str] = []
@@ -160,17 +195,19 @@ def bound_names(statement: ast.stmt) -> list[str]:
     while stack:
         node = stack.pop()
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-            found.append(node.name)
+            found += binds(node)
             continue
         if isinstance(node, (ast.Lambda, ast.GeneratorExp, ast.ListComp, ast.SetComp, ast.DictComp)):
             continue
-        found += _binds(node)
+        found += binds(node)
         stack.extend(ast.iter_child_nodes(node))
     return found
 
 
-def _binds(node: ast.AST) -> list[str]:
+def binds(node: ast.AST) -> list[str]:
     """Names that this very node binds or deletes."""
+    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        return [node.name]
     if isinstance(node, ast.Name) and isinstance(node.ctx, (ast.Store, ast.Del)):
         return [node.id]
     if isinstance(node, (ast.Import, ast.ImportFrom)):
@@ -184,8 +221,14 @@ def _binds(node: ast.AST) -> list[str]:
     return []
 
 
-def _text(node: ast.expr) -> str | None:
-    """A plain name, or a constant text."""
-    if isinstance(node, ast.Name):
-        return node.id
-    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
+def _undecodable(data: bytes, error: Exception) -> str:
+    """Line and column of the first byte that cannot be read; the file's start where its declaration is wrong."""
+    if not isinstance(error, UnicodeDecodeError):
+        try:
+            data.decode("utf-8")
+        except UnicodeDecodeError as found:
+            error = found
+        else:
+            return "1:1"
+    lines = data[: error.start].split(b"\n")
+    return f"{len(lines)}:{len(lines[-1]) + 1}"

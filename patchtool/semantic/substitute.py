@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import copy
-from collections.abc import Callable
+from collections.abc import Collection, Iterable
 
 from patchtool.semantic.edits import Splice
-from patchtool.semantic.flow import own_nodes
 from patchtool.semantic.match import Bindings
-from patchtool.semantic.place import Place
 from patchtool.semantic.source import ModuleNames
-from patchtool.semantic.template import is_hole, rest_hole, run_hole, statement_hole
+from patchtool.semantic.template import is_hole, rest_hole, rest_keywords, run_hole, statement_hole
 
 
 class CannotFill(Exception):
@@ -28,41 +27,49 @@ class CannotFill(Exception):
         self.detail = detail
 
 
-def fill(splice: Splice, names: ModuleNames, local: frozenset[str]) -> list[ast.stmt]:
+def fill(splice: Splice, rename: dict[str, str]) -> list[ast.stmt]:
     """The statements of a splice with every hole filled and every global under the name this module has for it.
 
     Args:
         splice: What to insert, and what its holes stand for.
-        names: The module's names.
-        local: Names that are local to the scope.
+        rename: What the module calls each global; see global_names.
 
     Raises:
-        CannotFill: A hole is unbound, or a global name is not surely available.
+        CannotFill: A hole is unbound.
     """
     body = [copy.deepcopy(statement) for statement in splice.code.body]
-    own = {name for statement in body for name in _stored(statement)}
-    rename = global_names(body, names, local | own)
     filled = _Filler(splice.env, rename).visit(ast.Module(body=body, type_ignores=[]))
     return list(ast.fix_missing_locations(filled).body)
 
 
-def global_names(body: list[ast.stmt], names: ModuleNames, local: frozenset[str] | set[str]) -> dict[str, str]:
-    """What the module calls each free name of inserted code; only those that differ."""
+def global_names(splice: Splice, names: ModuleNames, local: frozenset[str], proven: Collection[str]) -> dict[str, str]:
+    """What the module calls each free name of inserted code; only those that differ.
+
+    Args:
+        splice: The code.
+        names: The module's names.
+        local: Names that are local to the scope.
+        proven: Names that code which the patch relies on reads at this place already.
+
+    Raises:
+        CannotFill: A global name is not surely available.
+    """
     renamed = {}
-    for name in sorted(free_names(body)):
-        if name in local or is_hole(name):
+    mine = local | {name for statement in splice.code.body for name in _stored(statement)}
+    for name in sorted(free_names(splice.code.body)):
+        if name in mine or is_hole(name) or (name in proven and name in names.conditional):
             continue
         known = names.local(name)
-        if known is None and (not is_builtin(name) or name in names.rebound or name in names.imported):
+        if known is None and (not hasattr(builtins, name) or name in names.bound):
             raise CannotFill("name-unavailable", f"{name} is not surely bound in this module")
         if known is not None and known != name:
-            if known in local:
+            if known in mine:
                 raise CannotFill("name-unavailable", f"{name} is imported as {known}, which is hidden by a local name")
             renamed[name] = known
     return renamed
 
 
-def free_names(body: list[ast.stmt]) -> set[str]:
+def free_names(body: Iterable[ast.stmt]) -> set[str]:
     """Names that inserted code reads, nested definitions included, without what those bind for themselves."""
     found: set[str] = set()
     for statement in body:
@@ -70,13 +77,6 @@ def free_names(body: list[ast.stmt]) -> set[str]:
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
                 found.add(node.id)
     return found
-
-
-def is_builtin(name: str) -> bool:
-    """Whether Python itself binds a name."""
-    import builtins
-
-    return hasattr(builtins, name)
 
 
 def _stored(statement: ast.stmt) -> set[str]:
@@ -124,13 +124,19 @@ class _Filler(ast.NodeTransformer):
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         rest = rest_hole(node.args[-1]) if node.args else None
+        named = rest_keywords(node)
         if rest is not None:
-            parts = self.env.get(rest)
+            node.args = node.args[:-1]
+        if named is not None:
+            node.keywords = node.keywords[:-1]
+        self.generic_visit(node)  # before upstream's own code comes in: that is not to be filled
+        for hole in (rest, named):
+            parts = self.env.get(hole) if hole else ()
             if not isinstance(parts, tuple):
-                raise CannotFill("hole-unbound", f"*{rest} stands for nothing here")
-            node.args = node.args[:-1] + [copy.deepcopy(p) for p in parts if isinstance(p, ast.expr)]
-            node.keywords = node.keywords + [copy.deepcopy(p) for p in parts if isinstance(p, ast.keyword)]
-        return self.generic_visit(node)
+                raise CannotFill("hole-unbound", f"*{hole} stands for nothing here")
+            node.args += [copy.deepcopy(p) for p in parts if isinstance(p, ast.expr)]
+            node.keywords += [copy.deepcopy(p) for p in parts if isinstance(p, ast.keyword)]
+        return node
 
     def visit_Expr(self, node: ast.Expr) -> ast.AST | list[ast.AST]:
         run = run_hole(node)
@@ -143,60 +149,3 @@ class _Filler(ast.NodeTransformer):
         if single is not None and isinstance(value, ast.stmt):
             return copy.deepcopy(value)
         return self.generic_visit(node)
-
-
-def check_names(place: Place, splice: Splice, taken: Callable[[str], bool] | None = None) -> None:
-    """Make sure that an edit neither hides, loses nor invents a name.
-
-    Raises:
-        CannotFill: A new name is already used here, a removed one is still read, a carried run or a statement between
-            redefines a name of the template, or a name is not surely assigned at the site.
-    """
-    function = place.scope.function
-    if function is None or place.flow is None:
-        return
-    filled = fill(splice, place.source.names, place.local_names)
-    kept = {id(n) for s in splice.replaced for n in ast.walk(s)}
-    outside = [n for s in function.body for n in ast.walk(s) if id(n) not in kept and isinstance(n, ast.Name)]
-    old = {n.id for s in splice.replaced for n in own_nodes(s) if _is_store(n)}
-    new = {n.id for s in filled for n in own_nodes(s) if _is_store(n)}
-    for name in sorted(new - old):
-        if name in place.local_names or any(node.id == name for node in outside) or (taken and taken(name)):
-            raise CannotFill("name-taken", f"{name}, which the patch would introduce, is already used in this scope")
-    for name in sorted(old - new):
-        read = [node for node in outside if node.id == name and isinstance(node.ctx, ast.Load)]
-        if read:
-            raise CannotFill(
-                "removed-name-read",
-                f"{name} would no longer be assigned but is read on line {read[0].lineno}",
-            )
-    _check_assigned(place, splice, filled)
-
-
-def _check_assigned(place: Place, splice: Splice, filled: list[ast.stmt]) -> None:
-    block = splice.block.statements
-    at = block[splice.start] if splice.start < len(block) else None
-    flow = place.flow
-    if flow is None:
-        return
-    known = set(flow.assigned(at)) if at is not None else _assigned_at_end(place, splice)
-    for statement in filled:
-        stored = {n.id for n in ast.walk(statement) if _is_store(n)}
-        for node in ast.walk(statement):
-            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id in place.local_names:
-                if node.id not in known and node.id not in stored:
-                    raise CannotFill("name-unavailable", f"{node.id} is not surely assigned at the site")
-        known |= stored
-
-
-def _assigned_at_end(place: Place, splice: Splice) -> set[str]:
-    """Names surely assigned after the last statement of a block."""
-    last = splice.block.statements[splice.start - 1]
-    names = set(place.flow.assigned(last)) if place.flow else set()
-    return names | {
-        n.id for n in own_nodes(last) if _is_store(n) and not isinstance(last, (ast.If, ast.For, ast.While))
-    }
-
-
-def _is_store(node: ast.AST) -> bool:
-    return isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)

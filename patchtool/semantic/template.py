@@ -1,4 +1,8 @@
-"""Templates: valid Python in which ``X_`` is a hole, ``*X_`` the rest of something and ``...`` any run of statements."""
+"""Templates: valid Python with holes.
+
+``X_`` is a hole, ``*X_`` as a statement a run of statements, ``*X_`` among arguments all that remain, ``**X_`` the
+keywords that remain, and ``...`` as a statement any run of statements.
+"""
 
 from __future__ import annotations
 
@@ -110,4 +114,12 @@ def rest_hole(node: ast.AST) -> str | None:
     """The name in ``*REST_`` among arguments: all that remain."""
     if isinstance(node, ast.Starred) and isinstance(node.value, ast.Name) and is_hole(node.value.id):
         return node.value.id
+    return None
+
+
+def rest_keywords(call: ast.Call) -> str | None:
+    """The name in ``**REST_`` among arguments: the keywords that remain, and no positional ones."""
+    last = call.keywords[-1] if call.keywords else None
+    if last is not None and last.arg is None and isinstance(last.value, ast.Name) and is_hole(last.value.id):
+        return last.value.id
     return None

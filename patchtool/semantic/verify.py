@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from patchtool.semantic.edits import Splice
 from patchtool.semantic.match import same
-from patchtool.semantic.scopes import Scope
+from patchtool.semantic.scopes import Scope, first_line
 from patchtool.semantic.source import Source, bound_names
 
 
@@ -46,7 +46,7 @@ def foreign_bytes(before: Source, after: Source, replaced: Sequence[tuple[int, i
     kept = [raw for number, raw in enumerate(before.data.splitlines(keepends=True), start=1) if number not in gone]
     lines = iter(after.data.splitlines(keepends=True))
     for raw in kept:
-        if not any(raw == line for line in lines):
+        if not any(raw == line or (raw is kept[-1] and line.rstrip(b"\r\n") == raw) for line in lines):
             return f"a line outside of the edit changed: {raw[:80]!r}"
     return None
 
@@ -56,14 +56,9 @@ def line_ranges(splices: Sequence[Splice]) -> list[tuple[int, int]]:
     ranges = []
     for splice in splices:
         if splice.replaced:
-            first = min(_first_line(statement) for statement in splice.replaced)
+            first = min(first_line(statement) for statement in splice.replaced)
             ranges.append((first, max(s.end_lineno or s.lineno for s in splice.replaced)))
     return ranges
-
-
-def _first_line(statement: ast.stmt) -> int:
-    decorators = getattr(statement, "decorator_list", [])
-    return min([statement.lineno, *(d.lineno for d in decorators)])
 
 
 def doubled(before: Scope, after: Scope) -> str | None:

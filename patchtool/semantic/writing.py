@@ -5,17 +5,17 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-from patchtool.semantic.edits import Splice
+from patchtool.semantic.checks import check_names
+from patchtool.semantic.edits import Edit, Splice
 from patchtool.semantic.judge import RuleVerdict
-from patchtool.semantic.patch import Transform
+from patchtool.semantic.patch import Rule, Transform
 from patchtool.semantic.place import Place
-from patchtool.semantic.rewrite import render, run_transform
+from patchtool.semantic.rewrite import Planned, render, run_transform
 from patchtool.semantic.scopes import Scope, find_scope
 from patchtool.semantic.source import Source, Unparsable
-from patchtool.semantic.substitute import CannotFill, check_names, fill, global_names
+from patchtool.semantic.substitute import CannotFill, fill, global_names
+from patchtool.semantic.template import template
 from patchtool.semantic.verify import doubled, foreign_bytes, line_ranges, splice_tree, written_as_meant
-
-Planned = tuple[Place, Splice, list[ast.stmt], dict[str, str]]
 
 
 def write_rules(verdicts: Sequence[RuleVerdict], sources: dict[str, Source]) -> dict[str, bytes]:
@@ -44,14 +44,8 @@ def write_rules(verdicts: Sequence[RuleVerdict], sources: dict[str, Source]) -> 
 
 
 def _write_file(verdicts: Sequence[RuleVerdict], source: Source) -> bytes:
-    planned: list[Planned] = []
-    for verdict in verdicts:
-        for place, splice in verdict.splices:
-            check_names(place, splice)
-            filled = fill(splice, source.names, place.local_names)
-            rename = global_names(list(splice.code.body), source.names, place.local_names | _bound(splice))
-            planned.append((place, splice, filled, rename))
-    data = render(source.data, [(p.scope, s, filled, rename) for p, s, filled, rename in planned])
+    planned = [_plan(verdict, place, splice) for verdict in verdicts for place, splice in verdict.splices]
+    data = render(source, planned)
     for verdict in verdicts:
         if isinstance(verdict.rule.edit, Transform):
             data = run_transform(verdict.rule.edit.change, data)
@@ -59,27 +53,42 @@ def _write_file(verdicts: Sequence[RuleVerdict], source: Source) -> bytes:
         written = Source.parse(source.path, data)
     except Unparsable as error:
         raise CannotFill("result-unparsable", error.problem) from None
-    _verify(source, written, planned, [v for v in verdicts if isinstance(v.rule.edit, Transform)])
+    _verify(
+        source, written, planned, [p.scope for v in verdicts if isinstance(v.rule.edit, Transform) for p in v.places]
+    )
     return data
 
 
-def _verify(source: Source, written: Source, planned: Sequence[Planned], free: Sequence[RuleVerdict]) -> None:
-    ranges = line_ranges([splice for _, splice, _, _ in planned])
-    ranges += [(s.line, getattr(s.node, "end_lineno", s.line)) for s in (p.scope for v in free for p in v.places)]
-    for place, _, _, _ in planned:
-        for owner in (place.scope.symbol, place.scope.symbol.rpartition(".")[0]):
+def _plan(verdict: RuleVerdict, place: Place, splice: Splice) -> Planned:
+    """Fill a splice and check it."""
+    rename = global_names(splice, place.source.names, place.local_names, _proven(verdict.rule))
+    filled = fill(splice, rename)
+    check_names(place, splice, filled, {hole: hole for hole in verdict.rule.roles})
+    return Planned(place.scope, splice, filled, rename)
+
+
+def _proven(rule: Rule) -> frozenset[str]:
+    """Names in code that the rule was surely found with."""
+    texts = [pattern for goal in rule.given for pattern in goal.patterns]
+    texts += [rule.edit.anchor] if isinstance(rule.edit, Edit) else []
+    nodes = [node for text in texts for statement in template(text).body for node in ast.walk(statement)]
+    return frozenset(node.id for node in nodes if isinstance(node, ast.Name))
+
+
+def _verify(source: Source, written: Source, planned: Sequence[Planned], free: Sequence[Scope]) -> None:
+    """Make sure on the stdlib tree that the file is what the patch means; a transformer is free in its scope."""
+    for symbol in [p.scope.symbol for p in planned] + [scope.symbol for scope in free]:
+        for owner in (symbol, symbol.rpartition(".")[0]):
             old, new = find_scope(source, owner), find_scope(written, owner)
             if isinstance(old, Scope) and isinstance(new, Scope):
                 _raise("name-doubled", doubled(old, new))
+    ranges = line_ranges([p.splice for p in planned])
+    ranges += [(scope.line, getattr(scope.node, "end_lineno", scope.line)) for scope in free]
     _raise("bytes-changed", foreign_bytes(source, written, ranges))
-    expected = source.parse(source.path, source.data).tree if free else source.tree
-    if free:
-        blank(expected, [p.scope.symbol for v in free for p in v.places], source.path)
-        blank(written.tree, [p.scope.symbol for v in free for p in v.places], source.path)
-        _raise("written-otherwise", written_as_meant(expected, written))
-        return
-    splice_tree([(splice, filled) for _, splice, filled, _ in planned])
-    _raise("written-otherwise", written_as_meant(expected, written))
+    splice_tree([(p.splice, p.filled) for p in planned])
+    for tree in (source.tree, written.tree):
+        blank(tree, [scope.symbol for scope in free], source.path)
+    _raise("written-otherwise", written_as_meant(source.tree, written))
 
 
 def blank(tree: ast.Module, symbols: Sequence[str], path: str) -> None:
@@ -94,9 +103,3 @@ def blank(tree: ast.Module, symbols: Sequence[str], path: str) -> None:
 def _raise(reason: str, problem: str | None) -> None:
     if problem:
         raise CannotFill(reason, problem)
-
-
-def _bound(splice: Splice) -> frozenset[str]:
-    nodes = [node for statement in splice.code.body for node in ast.walk(statement)]
-    stored = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-    return frozenset(stored | {n.arg for n in nodes if isinstance(n, ast.arg)})

@@ -56,7 +56,7 @@ class Dense(SemanticPatch):
 TRACKING = '''\
 """Tracked rows are committed too."""
 
-from patchtool.semantic import SemanticPatch, flows_from, goal, insert_before, param, unread
+from patchtool.semantic import SemanticPatch, given, goal, insert_before, param, unread
 
 
 class Tracking(SemanticPatch):
@@ -64,7 +64,7 @@ class Tracking(SemanticPatch):
 
     scope = "Cache.commit"
     roles = {"TRACK_": param("tracked", "track_slots")}
-    given = (goal("own rollback", "rollback(STATE_, OWN_)"),)
+    given = (given("own rollback", "rollback(STATE_, OWN_)"),)
     defect = unread("TRACK_")
     edit = insert_before(
         "rollback(STATE_, OWN_)",
@@ -73,7 +73,7 @@ class Tracking(SemanticPatch):
         copy_rows(STATE_, TRACK_)
         """,
     )
-    goals = (goal("tracked rows are copied", "copy_rows(STATE_, TO_)", TO_=flows_from("TRACK_"), ahead_of="rollback(STATE_, OWN_)"),)
+    goals = (goal("tracked rows are copied", "copy_rows(STATE_, TRACK_)", ahead_of="rollback(STATE_, OWN_)"),)
 '''
 METADATA = """\
 title = "{title}"

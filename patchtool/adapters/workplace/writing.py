@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from patchtool.adapters.commits import PatchCommit, Written, blob_id, digest, final_contents, import_stream
+from patchtool.adapters.commits import PatchCommit, Written, digest
 from patchtool.adapters.files import LOCK_TIMEOUT
 from patchtool.adapters.workplace import obstacles
-from patchtool.adapters.workplace.journal import Applied, FileChange, Journal
+from patchtool.adapters.workplace.journal import Applied, Journal
+from patchtool.adapters.workplace.plan import Plan, make_plan
 from patchtool.adapters.workplace.standing import state_of
 from patchtool.adapters.workplace.swap import stage, swap_in
 from patchtool.adapters.workplace.undo import exclusive, fresh, settle, take_back
@@ -20,15 +20,6 @@ if TYPE_CHECKING:
 
     from patchtool.adapters.git import Repository
     from patchtool.adapters.workplace.tree import Workplace
-
-
-@dataclass(frozen=True)
-class _Plan:
-    """Everything that will change, before anything does."""
-
-    applied: Applied
-    originals: dict[str, bytes]
-    wanted: dict[str, bytes]
 
 
 def write(
@@ -73,7 +64,7 @@ def _write(
     release: str,
 ) -> Written:
     recovery = settle(workplace, journal)
-    notes = (recovery.sentence,) if recovery else ()
+    notes = (f"a run that was killed was {recovery.kind}",) if recovery else ()
     workplace = fresh(workplace) if recovery else workplace
     if _is_there(workplace, journal.applied(), wish):
         return _unchanged(workplace, journal, notes)
@@ -81,11 +72,10 @@ def _write(
     if not commits:
         return _unchanged(workplace, journal, notes)
     with _repository(workplace) as repository:
-        plan = _plan(workplace, commits, repository, wish[1], release)
+        plan = make_plan(workplace, commits, repository, wish[1], release)
         _carry_out(workplace, journal, plan, repository)
     applied = plan.applied
-    branch = _short(applied.branch)
-    return Written(workplace.root, tuple(plan.wanted), applied.commits, branch, notes=notes, tree=applied.tree)
+    return Written(workplace.root, tuple(plan.wanted), applied.commits, _short(applied.branch), notes=notes)
 
 
 def blockers(workplace: Workplace, paths: Sequence[str], *, commit: bool = True) -> list[obstacles.Blocker]:
@@ -114,7 +104,7 @@ def _unchanged(workplace: Workplace, journal: Journal, notes: tuple[str, ...] = 
     if applied is None:
         return Written(workplace.root, unchanged=True, notes=notes)
     branch = _short(applied.branch)
-    return Written(workplace.root, (), applied.commits, branch, unchanged=True, notes=notes, tree=applied.tree)
+    return Written(workplace.root, (), applied.commits, branch, unchanged=True, notes=notes)
 
 
 def _short(branch: str | None) -> str | None:
@@ -137,88 +127,7 @@ def _refuse_other(workplace: Workplace, journal: Journal) -> None:
     )
 
 
-def _plan(
-    workplace: Workplace,
-    commits: list[PatchCommit],
-    repository: Repository | None,
-    branch: str | None,
-    release: str,
-) -> _Plan:
-    paths = sorted(final_contents(commits))
-    obstacles.refuse(workplace, obstacles.on_disk(workplace, paths))
-    if repository:
-        obstacles.refuse(workplace, obstacles.in_git(workplace, repository, paths, commit=branch is not None))
-    originals = {path: workplace.raw(path) or b"" for path in paths}
-    crlf = workplace.line_endings(originals)
-    stored = [_with_stored_endings(patch, crlf) for patch in commits]
-    wanted = final_contents(stored)
-    files = tuple(
-        FileChange(
-            path,
-            before=blob_id(workplace.read(path) or b""),
-            after=blob_id(content),
-            disk_before=blob_id(originals[path]),
-            disk_after=blob_id(_as_shown(path, content, crlf)),
-            original=f"originals/{number}",
-            mode=workplace.on_disk(path).stat().st_mode & 0o777,
-        )
-        for number, (path, content) in enumerate(wanted.items())
-    )
-    patches = tuple((patch.trailer("Patchtool-Patch"), patch.trailer("Patchtool-Digest")) for patch in commits)
-    applied = Applied(release, digest(commits), patches, files, head=workplace.head, head_branch=workplace.branch)
-    if repository and branch:
-        applied = _with_commits(workplace, stored, repository, branch, applied)
-    shown = {path: _as_shown(path, content, crlf) for path, content in wanted.items()}
-    return _Plan(applied, originals, shown)
-
-
-def _as_shown(path: str, content: bytes, crlf: dict[str, str]) -> bytes:
-    return content.replace(b"\n", b"\r\n") if path in crlf else content
-
-
-def _with_stored_endings(patch: PatchCommit, crlf: dict[str, str]) -> PatchCommit:
-    contents = {
-        path: content.replace(b"\r\n", b"\n") if path in crlf else content for path, content in patch.contents.items()
-    }
-    return replace(patch, contents=contents)
-
-
-def _with_commits(
-    workplace: Workplace, commits: list[PatchCommit], repository: Repository, branch: str, applied: Applied
-) -> Applied:
-    """Make the commits' objects; nothing refers to them yet."""
-    base = applied.head or ""
-    places = {change.path: workplace.in_repository(change.path) for change in applied.files}
-    before = repository.entries(places.values())
-    stream = import_stream(
-        commits,
-        base=base,
-        when=repository.date(base),
-        place=lambda path: (before[places[path]].mode, places[path]),
-    )
-    made = repository.make(stream)
-    tip = repository.tip(branch)
-    if tip not in (None, made[-1]):
-        short = _short(branch)
-        raise RefusedError(
-            f"the branch {short} exists and has other commits",
-            hint=f"rename it (git branch -m {short} NAME), or delete it (git branch -D {short})",
-        )
-    after = repository.blobs(made[-1], places.values())
-    files = tuple(
-        replace(
-            change,
-            entry_before=(before[place].mode, before[place].oid),
-            entry_after=(after[place].mode, after[place].oid),
-        )
-        for change in applied.files
-        for place in (places[change.path],)
-    )
-    tree = workplace.checkout.run("rev-parse", f"{made[-1]}^{{tree}}").decode().strip() if workplace.checkout else ""
-    return replace(applied, files=files, branch=branch, commits=tuple(made), tree=tree)
-
-
-def _carry_out(workplace: Workplace, journal: Journal, plan: _Plan, repository: Repository | None) -> None:
+def _carry_out(workplace: Workplace, journal: Journal, plan: Plan, repository: Repository | None) -> None:
     applied = plan.applied
     journal.begin(applied, plan.originals)
     try:
@@ -238,8 +147,12 @@ def _move_refs(workplace: Workplace, applied: Applied, repository: Repository) -
 
     branch, tip = str(applied.branch), applied.commits[-1]
     if repository.head() != (applied.head_branch, applied.head):
-        raise RefusedError(f"HEAD of {workplace.root} moved while the series was written", hint="run it again")
-    repository.set_index({workplace.in_repository(change.path): Entry(*change.entry_after) for change in applied.files})
+        raise RefusedError(
+            f"HEAD of {workplace.root} moved while the series was written", hint="run it again"
+        )
+    repository.set_index(
+        {workplace.in_repository(change.path): Entry(*change.entry_after) for change in applied.files}
+    )
     if repository.tip(branch) is None:
         repository.create(branch, tip)
     repository.switch(branch, tip)

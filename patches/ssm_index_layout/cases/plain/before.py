@@ -1,0 +1,32 @@
+import torch
+
+
+class AscendMambaAttnBackendBase:
+    def _replay_metadata(self, bs, pool_rows, mode, spec, padded):
+        slots = self.pool.slots(pool_rows)
+        if mode.is_decode():
+            self.starts[bs - 1].copy_(self.decode_starts[: bs + 1])
+        elif mode.is_target_verify():
+            # one slot for each draft token
+            rows = torch.arange(
+                len(slots[: bs - padded]) * spec.draft_token_num,
+                dtype=torch.int32,
+                device=slots.device,
+            )
+            self.state_indices_list_gdn[bs - 1][
+                : len(slots[: bs - padded]) * spec.draft_token_num
+            ].copy_(rows)
+            self.state_indices_list_gdn[bs - 1][
+                len(slots[: bs - padded]) * spec.draft_token_num :
+            ] = 0
+            if padded == 0:
+                self.starts[bs - 1].copy_(self.verify_starts[: bs + 1])
+        else:
+            raise ValueError(mode)
+        return Metadata(
+            starts=self.starts[bs - 1],
+            mamba_cache_indices_gdn=self.state_indices_list_gdn[bs - 1],
+        )
+
+
+class Metadata: ...

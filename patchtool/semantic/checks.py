@@ -1,0 +1,122 @@
+"""Before writing: an edit must neither hide, lose, invent nor confuse a name, nor repeat an effect."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping, Sequence
+
+from patchtool.semantic.edits import Splice
+from patchtool.semantic.match import Bound, same
+from patchtool.semantic.names import own_nodes, shared_names, stored_in
+from patchtool.semantic.place import Place, bound_nodes
+from patchtool.semantic.scopes import Function
+from patchtool.semantic.substitute import CannotFill
+
+_EFFECTS = frozenset({"next", "pop", "popleft", "popitem", "send", "append", "read", "get_nowait", "put", "write"})
+
+
+def check_names(place: Place, splice: Splice, filled: Sequence[ast.stmt], roles: Mapping[str, Bound]) -> None:
+    """Make sure that filled code means at its place what the patch says.
+
+    Args:
+        place: The scope.
+        splice: Where the code goes.
+        filled: The code, its holes filled.
+        roles: Holes that stand for parameters.
+
+    Raises:
+        CannotFill: It does not, with the reason.
+    """
+    function = place.scope.function
+    if function is None:
+        return
+    old, new = stored_in(splice.replaced), stored_in(filled)
+    shared = (old | new) & shared_names(function)
+    if shared:
+        raise CannotFill("name-shared", f"{min(shared)} is bound from elsewhere too (global or nonlocal)")
+    _check_fresh(function, new - old)
+    _check_lost(function, splice, filled, old - new)
+    _check_meaning(place, splice, roles)
+    _check_effects(splice)
+    _check_assigned(place, splice, filled)
+
+
+def _check_fresh(function: Function, names: set[str]) -> None:
+    known = {n.id for n in ast.walk(function) if isinstance(n, ast.Name)}
+    known |= {n.arg for n in ast.walk(function) if isinstance(n, ast.arg)} | stored_in(function.body)
+    taken = sorted(names & known)
+    if taken:
+        raise CannotFill("name-taken", f"{taken[0]}, which the patch would introduce, is already used in this scope")
+
+
+def _check_lost(function: Function, splice: Splice, filled: Sequence[ast.stmt], gone: set[str]) -> None:
+    """No surviving read may need a name that the replaced code assigned and the new code does not."""
+    for node in (n for statement in filled for n in ast.walk(statement)):
+        if isinstance(node, ast.Name) and node.id in gone:
+            raise CannotFill("removed-name-read", f"the new code reads {node.id}, which would no longer be assigned")
+    inside = {id(n) for statement in splice.replaced for n in ast.walk(statement)} | set(_elsewhere(splice))
+    last = max((s.end_lineno or s.lineno for s in splice.replaced), default=0)
+    own = {id(n) for statement in function.body for n in own_nodes(statement)}
+    for node in ast.walk(function):
+        if isinstance(node, ast.Name) and node.id in gone and id(node) not in inside:
+            reads = not isinstance(node.ctx, ast.Store) and (node.lineno > last or id(node) not in own)
+            if reads:
+                detail = f"{node.id} would no longer be assigned but is read on line {node.lineno}"
+                raise CannotFill("removed-name-read", detail)
+
+
+def _elsewhere(splice: Splice) -> Iterator[int]:
+    """Nodes in the other arms of the conditions that a splice stands under: control never passes through both."""
+    chain = [*(block for block, _ in splice.block.above), splice.block]
+    for block in chain:
+        if isinstance(block.owner, ast.If):
+            other = block.owner.orelse if block.field == "body" else block.owner.body
+            yield from (id(node) for statement in other for node in ast.walk(statement))
+
+
+def _check_meaning(place: Place, splice: Splice, roles: Mapping[str, Bound]) -> None:
+    """A hole must mean the same where its code was found and where it is written."""
+    if place.flow is None:
+        return
+    near, after = splice.near, splice.behind
+    assigned = stored_in(splice.replaced)
+    for hole in sorted(splice.code.holes & set(splice.env)):
+        for node in (n for n in bound_nodes(splice.env[hole]) if isinstance(n, ast.expr)):
+            if isinstance(node, ast.Name) and node.id in assigned:
+                continue  # the old code assigns it, and so does the new
+            here = place.meaning(node, near, after=after)
+            there = [place.meaning(node, splice.at)]
+            if hole in place.bound_at:
+                there.append(place.meaning(node, place.bound_at[hole], after=True))
+            if hole in roles:
+                there.append(node)
+            if not all(same(here, other) for other in there):
+                raise CannotFill(
+                    "meaning-changed", f"{ast.unparse(node)} means something else where it would be written"
+                )
+
+
+def _check_effects(splice: Splice) -> None:
+    """Code that stays where it is must not have effects that its copy would repeat."""
+    if splice.replaced:
+        return
+    for hole in splice.code.holes & set(splice.env):
+        for node in (n for root in bound_nodes(splice.env[hole]) for n in ast.walk(root)):
+            called = node.func if isinstance(node, ast.Call) else None
+            name = called.id if isinstance(called, ast.Name) else getattr(called, "attr", "")
+            if isinstance(node, (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom)) or name in _EFFECTS:
+                raise CannotFill("effect-repeated", f"{ast.unparse(node)} must not be evaluated twice")
+
+
+def _check_assigned(place: Place, splice: Splice, filled: Sequence[ast.stmt]) -> None:
+    if place.flow is None:
+        return
+    known = set(place.flow.assigned(splice.near, after=splice.behind))
+    for statement in filled:
+        stored = {n.id for n in ast.walk(statement) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+        for node in ast.walk(statement):
+            if not isinstance(node, ast.Name) or not isinstance(node.ctx, ast.Load):
+                continue
+            if node.id in place.local_names and node.id not in known | stored:
+                raise CannotFill("name-unavailable", f"{node.id} is not surely assigned at the site")
+        known |= stored

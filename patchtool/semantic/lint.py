@@ -1,0 +1,210 @@
+"""What ``patchtool check`` wants to know of a codemod, each complaint with the line it is about.
+
+A patch proves itself on small look-alike files of its own, never on upstream's code: ``cases/<case>/before.py`` with
+the bytes it must become in ``after.py``, ``cases/<case>/landed.py`` where nothing is to be done, and
+``cases/<case>/conflict.py`` that must be refused. Each is judged as the patch's first target.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields, is_dataclass
+from pathlib import Path
+
+from patchtool.domain.objects import blob_id
+from patchtool.domain.patch import Judgement, PatchInfo
+from patchtool.domain.state import State
+from patchtool.semantic.edits import Edit, MethodEdit
+from patchtool.semantic.kind import judge_patch
+from patchtool.semantic.load import CodemodError, load_codemod
+from patchtool.semantic.patch import Rule, SemanticPatch, Transform
+from patchtool.semantic.template import TemplateError, is_hole, template
+
+_TEMPLATES = frozenset({"anchor", "pattern", "patterns", "mention", "uses", "ahead_of", "condition", "conditions"})
+
+
+@dataclass(frozen=True)
+class Complaint:
+    """Something wrong with a patch.
+
+    Args:
+        path: The file it is about.
+        line: One-based.
+        code: Short name of what is wrong.
+        message: One sentence.
+    """
+
+    path: str
+    line: int
+    code: str
+    message: str
+
+
+def lint(info: PatchInfo) -> list[Complaint]:
+    """Check a patch's codemod and its cases.
+
+    Args:
+        info: The patch; its ``codemod`` is the file, its ``cases`` folder stands beside it.
+    """
+    path = Path(info.codemod)
+    try:
+        tree = ast.parse(path.read_bytes())
+        patch = load_codemod(info.codemod)
+    except SyntaxError as error:
+        return [Complaint(info.codemod, error.lineno or 1, "codemod-unusable", error.msg)]
+    except CodemodError as error:
+        return [Complaint(info.codemod, 1, "codemod-unusable", str(error))]
+    except Exception as error:  # noqa: BLE001 -- a codemod is the user's code: whatever it raises is a finding
+        return [Complaint(info.codemod, 1, "codemod-raised", f"{type(error).__name__}: {error}")]
+    found = [Complaint(info.codemod, _line(tree, about), code, text) for about, code, text in _statics(info, patch)]
+    return found or list(_cases(info, patch, path.parent / "cases"))
+
+
+Static = tuple[str, str, str]
+"""The text in the codemod that a complaint is about, its code and its message."""
+
+
+def _statics(info: PatchInfo, patch: type[SemanticPatch]) -> Iterator[Static]:
+    rules = patch.all_rules()
+    if not rules:
+        yield patch.__name__, "no-rule", f"{patch.__name__} states no rule"
+    for rule in rules:
+        bad = list(_bad_templates(rule))
+        yield from bad
+        if not bad:
+            yield from _rule(info, rule, patch.names)
+    for fact in patch.facts:
+        yield from _bad_templates(fact)
+        if fact.path not in info.footprint:
+            yield fact.path, "fact-not-read", f"{fact.path} is looked at but not among the patch's targets and reads"
+
+
+def _bad_templates(root: object) -> Iterator[Static]:
+    for text in texts(root):
+        try:
+            template(text)
+        except TemplateError as error:  # noqa: PERF203 -- a few templates
+            yield text, "template-invalid", str(error)
+
+
+def texts(root: object) -> Iterator[str]:
+    """Every template that is stated somewhere in a rule or a fact."""
+    if not is_dataclass(root) or isinstance(root, type):
+        return
+    for spec in fields(root):
+        value = getattr(root, spec.name)
+        method_name = isinstance(root, MethodEdit) and spec.name == "behind"
+        if spec.name in _TEMPLATES or spec.name == "code" or (spec.name == "behind" and not method_name):
+            yield from (text for text in (value if isinstance(value, tuple) else (value,)) if isinstance(text, str))
+        parts: Iterable[object] = (
+            value.values() if isinstance(value, Mapping) else value if isinstance(value, tuple) else [value]
+        )
+        for part in parts:
+            yield from texts(part)
+
+
+def _rule(info: PatchInfo, rule: Rule, names: Mapping[str, str]) -> Iterator[Static]:
+    if rule.target not in info.targets and (rule.target or len(info.targets) != 1):
+        yield rule.name, "target-unknown", f"{rule.name}: {rule.target or 'no file'} is not among the patch's targets"
+    if not rule.goals:
+        yield rule.name, "no-goal", f"{rule.name}: without a goal nothing shows that the fix is there"
+    if rule.defect is None and not rule.replaces:
+        yield rule.name, "no-defect", f"{rule.name}: an insertion must state the defect it cures; an anchor is none"
+    where = dict(rule.edit.where) if isinstance(rule.edit, Edit) else {}
+    for hole in [*rule.roles, *names, *where]:
+        if not is_hole(hole):
+            yield (
+                hole,
+                "not-a-hole",
+                f"{rule.name}: {hole} is not spelled like a hole (capitals and a trailing underscore)",
+            )
+    yield from _holes(rule, names)
+
+
+def _holes(rule: Rule, names: Mapping[str, str]) -> Iterator[Static]:
+    if isinstance(rule.edit, Transform):
+        return
+    anchor = template(rule.edit.anchor).holes if isinstance(rule.edit, Edit) else frozenset()
+    bound = {*anchor, *rule.roles, *names}
+    for goal in rule.given:
+        bound |= {hole for text in texts(goal) for hole in template(text).holes}
+    if isinstance(rule.edit, Edit):
+        bound |= {h for demand in rule.edit.where.values() for text in texts(demand) for h in template(text).holes}
+        for hole in sorted(set(rule.edit.where) - bound):
+            yield hole, "hole-unknown", f"{rule.name}: there is a demand on {hole}, which no template has"
+    if rule.methods is not None:
+        bound |= {rule.methods.hole, rule.methods.role}
+    for hole in sorted(template(rule.edit.code).holes - bound):
+        yield rule.edit.code, "hole-unbound", f"{rule.name}: the new code has {hole}, which nothing binds"
+    used = {hole for text in texts(rule) for hole in template(text).holes}
+    mentioned = set(getattr(rule.defect, "holes", ())) | set(getattr(rule.defect, "names", ()))
+    for hole in sorted(set(rule.roles) - used - mentioned):
+        yield hole, "hole-unused", f"{rule.name}: {hole} is declared and used nowhere"
+
+
+def _line(tree: ast.Module, text: str) -> int:
+    """Where a text stands in the codemod: as a string, a keyword, or the class of that name."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and node.value == text:
+            return node.lineno
+        if isinstance(node, ast.keyword) and node.arg == text:
+            return node.value.lineno
+    return next((n.lineno for n in tree.body if isinstance(n, ast.ClassDef)), 1)
+
+
+class _OneFile:
+    """A tree with one file in it."""
+
+    def __init__(self, path: str, data: bytes) -> None:
+        self.path = path
+        self.data = data
+
+    def blob_ids(self, paths: Iterable[str]) -> Mapping[str, str]:
+        return {path: blob_id(self.data) for path in paths if path == self.path}
+
+    def read(self, path: str) -> bytes | None:
+        return self.data if path == self.path else None
+
+    def containing(self, word: str) -> list[str]:
+        return [self.path] if word.encode() in self.data else []
+
+
+def judge_file(info: PatchInfo, patch: type[SemanticPatch], data: bytes) -> Judgement:
+    """Judge a patch on some bytes as its first target."""
+    return judge_patch(info, patch, _OneFile(info.targets[0], data), None)
+
+
+def _cases(info: PatchInfo, patch: type[SemanticPatch], folder: Path) -> Iterator[Complaint]:
+    files = sorted(folder.glob("*/*.py"))
+    if not any(file.name == "before.py" for file in files):
+        yield Complaint(info.codemod, 1, "no-case", "no cases/<case>/before.py shows that the patch works")
+    for file in files:
+        wrong = _case(info, patch, file)
+        if wrong:
+            yield Complaint(str(file), 1, "case-failed", wrong)
+
+
+def _case(info: PatchInfo, patch: type[SemanticPatch], file: Path) -> str | None:
+    if file.name == "before.py":
+        return _applies(info, patch, file)
+    expected = {"landed.py": (State.LANDED,), "conflict.py": (State.CONFLICT, State.AMBIGUOUS)}.get(file.name)
+    if expected is None:
+        return None if file.name == "after.py" else "a case is before.py and after.py, landed.py or conflict.py"
+    judgement = judge_file(info, patch, file.read_bytes())
+    told = f"{judgement.state.value}: {judgement.detail or 'nothing to say'}"
+    return None if judgement.state in expected else f"expected {expected[0].value}, came out as {told}"
+
+
+def _applies(info: PatchInfo, patch: type[SemanticPatch], file: Path) -> str | None:
+    judgement = judge_file(info, patch, file.read_bytes())
+    data = judgement.contents.get(info.targets[0])
+    if data is None:
+        return f"does not apply: {judgement.state.value}: {judgement.detail or 'nothing to do'}"
+    after = file.with_name("after.py")
+    if not after.is_file():
+        return "after.py is missing"
+    if after.read_bytes() != data:
+        return "the result is not after.py"
+    again = judge_file(info, patch, data)
+    return None if again.state is State.LANDED else f"its own result is not landed: {again.detail}"

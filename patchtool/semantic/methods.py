@@ -1,0 +1,103 @@
+"""The goal that a class defines a method, in itself or in a base that the same file defines."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+
+from patchtool.semantic.evidence import Finding, Goal, Held
+from patchtool.semantic.match import Bindings, bind
+from patchtool.semantic.place import Place
+from patchtool.semantic.scopes import Function, ScopeNode, kind_changing, lineage
+from patchtool.semantic.source import bound_names
+from patchtool.semantic.template import is_hole, template
+
+
+@dataclass(frozen=True)
+class Method:
+    """A class must define this method once, plainly, with this body.
+
+    Args:
+        name: In the author's words.
+        code: A ``def`` with its body; further parameters with defaults, annotations and the docstring do not count.
+    """
+
+    name: str
+    code: str
+
+    @property
+    def hole(self) -> str | None:
+        """The hole that stands for the method's name, if it may have any."""
+        return self._wanted.name if is_hole(self._wanted.name) else None
+
+    @property
+    def _wanted(self) -> ast.FunctionDef:
+        wanted = template(self.code).body[0]
+        if not isinstance(wanted, ast.FunctionDef):
+            raise TypeError("a method goal is a def")
+        return wanted
+
+    def search(self, place: Place, spelled: Bindings, meant: Bindings) -> Finding:  # noqa: ARG002 -- as a Goal's
+        """Look for the method in the class, then in its bases as far as this file defines them."""
+        for owner in lineage(place.source.tree, place.scope.node):
+            finding = self._in_class(place, owner, spelled)
+            if finding.held is not Held.NO:
+                return finding
+        return Finding(Held.NO, why="not there")
+
+    def _in_class(self, place: Place, owner: ScopeNode, env: Bindings) -> Finding:
+        wanted = self._wanted
+        found: list[tuple[ast.FunctionDef, Bindings]] = []
+        for statement in owner.body:
+            if isinstance(statement, ast.FunctionDef):
+                named = bind(env, wanted.name, statement.name) if is_hole(wanted.name) else env
+                if named is not None and (is_hole(wanted.name) or statement.name == wanted.name):
+                    inner = _fits(place, wanted, statement, named)
+                    found += [] if inner is None else [(statement, inner)]
+        known = _named(wanted.name, env)
+        names = {method.name for method, _ in found} or {known}
+        return self._finding(place, owner, found, names)
+
+    def _finding(
+        self, place: Place, owner: ScopeNode, found: list[tuple[ast.FunctionDef, Bindings]], names: set[str]
+    ) -> Finding:
+        name = min(names)
+        bindings = [s for s in owner.body for bound in bound_names(s) if bound in names]
+        replaced = place.source.set_from_outside.get(name)
+        if replaced:
+            return Finding(Held.WRONG, replaced, f"{name} is set from outside of its class")
+        if len(bindings) > 1:
+            return Finding(Held.WRONG, bindings[0].lineno, f"{name} is bound {len(bindings)} times")
+        if len(found) == 1 and len(bindings) == 1:
+            kind = kind_changing(found[0][0])
+            if kind:
+                return Finding(Held.WRONG, found[0][0].lineno, f"{name} is no plain method: {kind}")
+            return Finding(Held.YES, found[0][0].lineno, env=found[0][1])
+        if bindings:
+            return Finding(Held.WRONG, bindings[0].lineno, f"{name} is there with another body")
+        return Finding(Held.NO, why="not there")
+
+
+def _named(name: str, env: Bindings) -> str:
+    value = env.get(name)
+    return value if isinstance(value, str) else name
+
+
+def _fits(place: Place, wanted: ast.FunctionDef, method: Function, env: Bindings) -> Bindings | None:
+    """The bindings under which a method has the wanted body and can be called in the same way."""
+    body = method.body[1:] if ast.get_docstring(method, clean=False) is not None else method.body
+    names = [a.arg for a in wanted.args.args]
+    have = [a.arg for a in (*method.args.posonlyargs, *method.args.args)]
+    needed = len(have) - len(method.args.defaults)
+    if not len(names) <= len(have) or needed > len(names) or None in method.args.kw_defaults:
+        return None
+    inner: Bindings | None = env
+    for want, got in zip(names, have):
+        if is_hole(want) and inner is not None:
+            inner = bind(inner, want, got)
+        elif want != got:
+            return None
+    return None if inner is None else next(iter(place.matcher.statements(wanted.body, body, inner)), None)
+
+
+AnyGoal = Goal | Method
