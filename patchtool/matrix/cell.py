@@ -119,6 +119,7 @@ class CellResult:
         seconds: Wall clock, without the imports that cells share.
         detail: The asserted values that differed, or why the cell could not run.
         numbers: What the test measured.
+        looked_at: Attributes of stand-ins that have no reference and that upstream named, but did not call.
     """
 
     cell: Cell
@@ -126,3 +127,4 @@ class CellResult:
     seconds: float = 0.0
     detail: str = ""
     numbers: Mapping[str, float | str] = field(default_factory=dict)
+    looked_at: tuple[str, ...] = ()

@@ -155,6 +155,7 @@ class _Worker:
                 round(float(answer.get("seconds", 0.0)), 3),
                 str(answer["detail"]),
                 dict(answer.get("numbers", {})),
+                tuple(answer.get("looked_at", ())),
             )
 
     def _job(self, cell: Cell) -> dict[str, object]:

@@ -67,7 +67,9 @@ def judge(results: Sequence[CellResult], proven_red: Iterable[str] = ()) -> tupl
     shut = {
         (result.cell.release, result.cell.tier)
         for result in results
-        if result.cell.test.gate and not result.cell.patches and result.outcome is not Outcome.PASSED
+        if result.cell.test.gate
+        and not result.cell.patches
+        and result.outcome not in (Outcome.PASSED, Outcome.SKIPPED)  # skipped: nothing here that it could test
     }
     red = {*proven_red} | {
         result.cell.test.name

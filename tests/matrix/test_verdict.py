@@ -61,6 +61,11 @@ def test_nothing_counts_behind_a_shut_gate(outcome: Any) -> None:
     assert verdicts[1:] == [Verdict.COULD_NOT_RUN] * 4
 
 
+def test_a_gate_with_nothing_to_test_is_open() -> None:
+    verdicts = [each.verdict for each in judge([result(GATE, Outcome.SKIPPED), *run(F, P)])]
+    assert verdicts == [Verdict.COULD_NOT_RUN, *[Verdict.AS_EXPECTED] * 4]
+
+
 def only(state: Any) -> Any:
     return Series(RELEASE, {"one": state}, {})
 

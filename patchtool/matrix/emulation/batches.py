@@ -58,7 +58,7 @@ class Batches:
         """A batch of one token per request."""
         return self._make("DECODE", rows, tokens=len(rows), seq_lens=[9] * len(rows))
 
-    def verify(self, rows: Sequence[int], drafts: int, *, padding: int) -> Any:
+    def verify(self, rows: Sequence[int], drafts: int, *, padding: int, **fields: torch.Tensor) -> Any:
         """A batch of draft tokens per request; padded rows belong to request row 0 and have length 0."""
         chain = types.SimpleNamespace(
             draft_token_num=drafts,
@@ -77,6 +77,7 @@ class Batches:
             seq_lens_cpu=torch.tensor(lengths),
             spec_info=chain,
             num_padding=padding,
+            **fields,
         )
 
     def prepare(self, batch: Any, *, graph: bool) -> None:

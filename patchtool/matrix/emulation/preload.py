@@ -6,7 +6,7 @@ import warnings
 from typing import TYPE_CHECKING
 
 from patchtool.matrix.emulation.overlay import forget, watched_imports
-from patchtool.matrix.emulation.upstream import maybe, module
+from patchtool.matrix.emulation.upstream import maybe
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,7 +23,7 @@ NEEDED = (
     "server_args",
     "speculative.spec_info",
 )
-"""What the rig imports, below ``sglang.srt``."""
+"""What the rig imports, below ``sglang.srt``, as far as a release has it."""
 
 
 def import_upstream(replaced: Sequence[str]) -> tuple[str, ...]:
@@ -37,7 +37,6 @@ def import_upstream(replaced: Sequence[str]) -> tuple[str, ...]:
     """
     with warnings.catch_warnings(), watched_imports() as importers:
         warnings.simplefilter("ignore")
-        for name in NEEDED:
-            module(name)
-        maybe("runtime_context", "get_context")
+        for name in (*NEEDED, "runtime_context"):
+            maybe(name, "")
     return forget(replaced, importers)

@@ -82,7 +82,13 @@ class Rig:
         self.through_layers(batch, runs[0].then(*runs[1:]))
 
     def verify(
-        self, rows: Sequence[int], drafts: Sequence[Tokens], *, graph: bool, batch_size: int | None = None
+        self,
+        rows: Sequence[int],
+        drafts: Sequence[Tokens],
+        *,
+        graph: bool,
+        batch_size: int | None = None,
+        **fields: torch.Tensor,
     ) -> None:
         """Run draft tokens through every layer, as the verify step does.
 
@@ -91,9 +97,10 @@ class Rig:
             drafts: Their draft tokens, equally many each.
             graph: Take the metadata of a graph replay.
             batch_size: The captured size; rows beyond the requests are padding. Graph only.
+            fields: Of the batch, beside those that every verify step has.
         """
         padding = (batch_size or len(rows)) - len(rows)
-        batch = self.batches.verify(rows, len(drafts[0]), padding=padding)
+        batch = self.batches.verify(rows, len(drafts[0]), padding=padding, **fields)
         self.batches.prepare(batch, graph=graph)
         garbage = [self.tokens(len(drafts[0])) for _ in range(padding)]
         self.through_layers(batch, drafts[0].then(*drafts[1:], *garbage))

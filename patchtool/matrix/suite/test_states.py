@@ -156,3 +156,16 @@ def test_an_untracked_row_leaves_the_slot_it_shares_alone() -> None:
         scene.rig.verify((1, 2), drafts, graph=False)
         scene.rig.commit((2, 2), (TRACKED[0], TRACKED[0]), steps)
         scene.state_is(TRACKED[0], scene.history[tracked].then(drafts[tracked].first(2)), f"tracked by row {tracked}")
+
+
+@trial(needs=(), mode="eager")
+def test_eager_verify_leaves_deferred_work_of_the_prompt_alone() -> None:
+    scene = Scene()
+    drafts = [scene.rig.tokens(4) for _ in OWN]
+    # the batch still carries what its prompt had to do first: clear the slots, copy a cached state in
+    deferred = {"clear_indices": OWN, "cow_src_indices": TRACKED, "cow_dst_indices": OWN}
+    fields = {f"mamba_{name}": torch.tensor(slots) for name, slots in deferred.items()}
+    scene.rig.verify((1, 2), drafts, graph=False, **fields)
+    scene.rig.commit((2, 1))
+    for slot, past, draft, step in zip(OWN, scene.history, drafts, (2, 1), strict=True):
+        scene.state_is(slot, past.then(draft.first(step + 1)), "after a verify step that carries deferred work")
