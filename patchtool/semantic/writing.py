@@ -15,6 +15,7 @@ from patchtool.semantic.scopes import Scope, find_scope
 from patchtool.semantic.source import Source, Unparsable
 from patchtool.semantic.substitute import CannotFill, fill, global_names
 from patchtool.semantic.template import template
+from patchtool.semantic.tree import walk
 from patchtool.semantic.verify import doubled, foreign_bytes, line_ranges, splice_tree, written_as_meant
 
 
@@ -71,7 +72,7 @@ def _proven(rule: Rule) -> frozenset[str]:
     """Names in code that the rule was surely found with."""
     texts = [pattern for goal in rule.given for pattern in goal.patterns]
     texts += [rule.edit.anchor] if isinstance(rule.edit, Edit) else []
-    nodes = [node for text in texts for statement in template(text).body for node in ast.walk(statement)]
+    nodes = [node for text in texts for statement in template(text).body for node in walk(statement)]
     return frozenset(node.id for node in nodes if isinstance(node, ast.Name))
 
 
