@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import codecs
 import io
+import re
 import tokenize
 import warnings
 from dataclasses import dataclass
@@ -100,7 +101,7 @@ class Source:
     @cached_property
     def names(self) -> ModuleNames:
         """What the module's global names stand for."""
-        return ModuleNames.of(self.tree, self._touched[1])
+        return ModuleNames.of(self.tree, self._touched[1] if "global" in self.text else set())
 
     @cached_property
     def _touched(self) -> tuple[dict[str, int], set[str]]:
@@ -120,10 +121,13 @@ class Source:
                 declared |= set(node.names)
         return attributes, declared
 
-    @property
-    def set_from_outside(self) -> dict[str, int]:
-        """Attributes that any code in the file sets, with the line: ``x.name = …``, ``setattr(x, "name", …)``."""
-        return self._touched[0]
+    def set_from_outside(self, name: str) -> int | None:
+        """Line where any code in the file sets an attribute: ``x.name = …``, ``setattr(x, "name", …)``; or None."""
+        # a walk costs as much as a parse
+        seen = re.search(
+            rf"""\.[\s\\]*{name}\b(?!\s*\()|["']{name}["']""", self.text
+        )  # a walk costs as much as a parse
+        return self._touched[0].get(name) if seen else None
 
 
 @dataclass(frozen=True)
