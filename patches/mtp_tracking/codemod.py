@@ -3,7 +3,7 @@
 from patchtool.semantic import SemanticPatch, free_of, given, goal, guarded, insert_before, only, param, unread
 
 OWN_ROLLBACK = "conv_state_rollback(CONV_, OWN_, LAST_, DRAFT_)"
-IF_OWN = guarded("OWN_.numel() > 0", "OWN_.shape[0] > 0", "len(OWN_) > 0", "OWN_.numel()", always=True)
+IF_OWN = guarded(present=("OWN_",), always=True)
 IF_TRACKED = guarded(present=("TRACK_", "STEPS_"))
 
 
@@ -16,6 +16,7 @@ class MtpTracking(SemanticPatch):
         given(
             "own SSM commit",
             "move_intermediate_cache(SSM_, STEPWISE_, OWN_, ROWS_, LAST_)",
+            within=IF_OWN,
             OWN_=free_of("TRACK_"),
         ),
         given("own conv rollback", OWN_ROLLBACK),

@@ -7,10 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from patchtool.semantic.edits import Splice
 from patchtool.semantic.match import Bound, same
-from patchtool.semantic.names import own_nodes, shared_names, stored_in
+from patchtool.semantic.names import running, shared_names, stored_in
 from patchtool.semantic.place import Place, bound_nodes
 from patchtool.semantic.scopes import Function
 from patchtool.semantic.substitute import CannotFill
+from patchtool.semantic.tree import walk
 
 _EFFECTS = frozenset({"next", "pop", "popleft", "popitem", "send", "append", "read", "get_nowait", "put", "write"})
 
@@ -42,8 +43,8 @@ def check_names(place: Place, splice: Splice, filled: Sequence[ast.stmt], roles:
 
 
 def _check_fresh(function: Function, names: set[str]) -> None:
-    known = {n.id for n in ast.walk(function) if isinstance(n, ast.Name)}
-    known |= {n.arg for n in ast.walk(function) if isinstance(n, ast.arg)} | stored_in(function.body)
+    known = {n.id for n in walk(function) if isinstance(n, ast.Name)}
+    known |= {n.arg for n in walk(function) if isinstance(n, ast.arg)} | stored_in(function.body)
     taken = sorted(names & known)
     if taken:
         raise CannotFill("name-taken", f"{taken[0]}, which the patch would introduce, is already used in this scope")
@@ -51,13 +52,13 @@ def _check_fresh(function: Function, names: set[str]) -> None:
 
 def _check_lost(function: Function, splice: Splice, filled: Sequence[ast.stmt], gone: set[str]) -> None:
     """No surviving read may need a name that the replaced code assigned and the new code does not."""
-    for node in (n for statement in filled for n in ast.walk(statement)):
+    for node in (n for statement in filled for n in walk(statement)):
         if isinstance(node, ast.Name) and node.id in gone:
             raise CannotFill("removed-name-read", f"the new code reads {node.id}, which would no longer be assigned")
-    inside = {id(n) for statement in splice.replaced for n in ast.walk(statement)} | set(_elsewhere(splice))
+    inside = {id(n) for statement in splice.replaced for n in walk(statement)} | set(_elsewhere(splice))
     last = max((s.end_lineno or s.lineno for s in splice.replaced), default=0)
-    own = {id(n) for statement in function.body for n in own_nodes(statement)}
-    for node in ast.walk(function):
+    own = {id(n) for n in running(function.body)}
+    for node in walk(function):
         if isinstance(node, ast.Name) and node.id in gone and id(node) not in inside:
             reads = not isinstance(node.ctx, ast.Store) and (node.lineno > last or id(node) not in own)
             if reads:
@@ -71,7 +72,7 @@ def _elsewhere(splice: Splice) -> Iterator[int]:
     for block in chain:
         if isinstance(block.owner, ast.If):
             other = block.owner.orelse if block.field == "body" else block.owner.body
-            yield from (id(node) for statement in other for node in ast.walk(statement))
+            yield from (id(node) for statement in other for node in walk(statement))
 
 
 def _check_meaning(place: Place, splice: Splice, roles: Mapping[str, Bound]) -> None:
@@ -101,7 +102,7 @@ def _check_effects(splice: Splice) -> None:
     if splice.replaced:
         return
     for hole in splice.code.holes & set(splice.env):
-        for node in (n for root in bound_nodes(splice.env[hole]) for n in ast.walk(root)):
+        for node in (n for root in bound_nodes(splice.env[hole]) for n in walk(root)):
             called = node.func if isinstance(node, ast.Call) else None
             name = called.id if isinstance(called, ast.Name) else getattr(called, "attr", "")
             if isinstance(node, (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom)) or name in _EFFECTS:
@@ -113,8 +114,8 @@ def _check_assigned(place: Place, splice: Splice, filled: Sequence[ast.stmt]) ->
         return
     known = set(place.flow.assigned(splice.near, after=splice.behind))
     for statement in filled:
-        stored = {n.id for n in ast.walk(statement) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-        for node in ast.walk(statement):
+        stored = {n.id for n in walk(statement) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+        for node in walk(statement):
             if not isinstance(node, ast.Name) or not isinstance(node.ctx, ast.Load):
                 continue
             if node.id in place.local_names and node.id not in known | stored:

@@ -18,6 +18,7 @@ from patchtool.semantic.names import locals_of
 from patchtool.semantic.scopes import ScopeNode, symbols
 from patchtool.semantic.source import Source
 from patchtool.semantic.template import is_hole
+from patchtool.semantic.tree import walk
 
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
@@ -136,7 +137,7 @@ def _insertions(old: Source, new: Source, hunk: Hunk, local: frozenset[str], sco
 
 
 def _words(node: ast.AST) -> Iterator[str]:
-    for part in ast.walk(node):
+    for part in walk(node):
         word = getattr(part, "attr", None) or getattr(part, "id", None)
         if isinstance(word, str):
             yield word
@@ -157,7 +158,7 @@ def _text(source: Source, statements: Sequence[ast.stmt]) -> str:
 
 def _holed(before: str, after: str, local: frozenset[str]) -> tuple[str, str]:
     """Both texts with holes in place of the locals that the first one has."""
-    words = {n.id for n in ast.walk(ast.parse(before)) if isinstance(n, ast.Name)} & local
+    words = {n.id for n in walk(ast.parse(before)) if isinstance(n, ast.Name)} & local
     holes = {word: f"{word.strip('_').upper()}_" for word in sorted(words) if word.isascii()}
     unique = {word: hole for word, hole in holes.items() if is_hole(hole) and list(holes.values()).count(hole) == 1}
     return _renamed(before, unique), _renamed(after, unique)
@@ -165,7 +166,7 @@ def _holed(before: str, after: str, local: frozenset[str]) -> tuple[str, str]:
 
 def _renamed(text: str, names: dict[str, str]) -> str:
     tree = ast.parse(text)
-    places = {(n.lineno, n.col_offset): n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and n.id in names}
+    places = {(n.lineno, n.col_offset): n.id for n in walk(tree) if isinstance(n, ast.Name) and n.id in names}
     lines = text.splitlines(keepends=True)
     for token in reversed(list(tokenize.generate_tokens(io.StringIO(text).readline))):
         row, column = token.start

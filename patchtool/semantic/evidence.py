@@ -12,6 +12,7 @@ from patchtool.semantic.guards import AnyBranch, Guard, never_runs
 from patchtool.semantic.match import Bindings, same
 from patchtool.semantic.place import Hit, Place, bound_nodes
 from patchtool.semantic.template import Template, template
+from patchtool.semantic.tree import walk
 
 
 class Held(Enum):
@@ -59,7 +60,7 @@ class FreeOf:
         """The hit's bindings, or None where the demand is not met."""
         parts = [place.meaning(n, hit.statement) for n in bound_nodes(hit.env.get(hole))]
         foreign = bound_nodes(hit.env.get(self.source))
-        mixed = any(same(node, other) for part in parts for node in ast.walk(part) for other in foreign)
+        mixed = any(same(node, other) for part in parts for node in walk(part) for other in foreign)
         return None if mixed else hit.env
 
 
@@ -73,7 +74,7 @@ class Holds:
         """The bindings with those of the inner template, or None when it does not fit."""
         wanted = template(self.pattern).expression
         for root in bound_nodes(hit.env.get(hole)):
-            for node in ast.walk(root):
+            for node in walk(root):
                 for inner in place.matcher.expression(wanted, node, hit.env):
                     return inner
         return None

@@ -8,12 +8,13 @@ to nothing else.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from patchtool.semantic.match import same
 from patchtool.semantic.meaning import Environment, Meaning, targets
-from patchtool.semantic.names import own_nodes, shared_names, stored_in
+from patchtool.semantic.names import running, shared_names, stored_in
 from patchtool.semantic.scopes import Function, parameters
+from patchtool.semantic.tree import walk
 
 _EXITED = "\0exited"
 _TRY = (ast.Try, getattr(ast, "TryStar", ast.Try))
@@ -29,8 +30,9 @@ class Flow:
     def __init__(self, function: Function) -> None:
         self._before: dict[int, Environment] = {}
         self._after: dict[int, Environment] = {}
+        self._pairs: dict[int, dict[int, ast.AST]] = {}
         self._breaks: list[list[Environment | None]] = []
-        self._meaning = Meaning(stored_in(function.body), shared_names(function))
+        self._meaning = Meaning(stored_in(function.body), shared_names(function), _assigns_inside(function))
         start: Environment = {name: ast.Name(name, ast.Load()) for name in parameters(function)}
         self.end = self._walk(function.body, start)
 
@@ -41,7 +43,10 @@ class Flow:
 
     def pairs(self, at: ast.stmt) -> dict[int, ast.AST]:
         """What each node of a statement means, by the node's identity."""
-        return self._meaning.pairs(at, self._before.get(id(at), {}))
+        known = self._pairs.get(id(at))
+        if known is None:
+            known = self._pairs[id(at)] = self._meaning.pairs(at, self._before.get(id(at), {}))
+        return known
 
     def assigned(self, at: ast.stmt, *, after: bool = False) -> frozenset[str]:
         """Local names that surely have a value just before, or just after, a statement."""
@@ -64,13 +69,13 @@ class Flow:
             self._before[id(statement)] = dict(env)
             env = self._step(statement, dict(env))
             if env is not None:
-                if not isinstance(statement, ast.Return) and self._returns(statement):
+                if hasattr(statement, "body") and self._returns(statement):
                     env[_EXITED] = ast.Constant(value=True)
                 self._after[id(statement)] = dict(env)
         return env
 
     def _returns(self, statement: ast.stmt) -> bool:
-        return any(isinstance(n, ast.Return) and id(n) in self._before for n in own_nodes(statement))
+        return any(isinstance(n, ast.Return) and id(n) in self._before for n in running([statement]))
 
     def _step(self, node: ast.stmt, env: Environment) -> Environment | None:
         if isinstance(node, (ast.Return, ast.Raise)):
@@ -157,12 +162,11 @@ class Flow:
                 rest = None
         return self._join(rest, *ends)
 
-    def _forget(self, env: Environment, nodes: Iterable[ast.AST]) -> Environment:
+    def _forget(self, env: Environment, nodes: Sequence[ast.AST]) -> Environment:
         """What is left of an environment when some code may have run, wholly, in part or not at all."""
         changed = stored_in(nodes)
-        for node in nodes:
-            for own in own_nodes(node):
-                changed |= set(self._meaning.mutated(own, env))
+        for node in running(nodes):
+            changed.update(self._meaning.mutated(node, env))
         inner = dict(env)
         self._meaning.forget(changed & set(env), inner)
         return inner
@@ -181,6 +185,10 @@ class Flow:
         if any(_EXITED in path for path in alive):
             joined[_EXITED] = ast.Constant(value=True)
         return joined
+
+
+def _assigns_inside(function: Function) -> bool:
+    return any(isinstance(node, ast.NamedExpr) for node in walk(function))
 
 
 def constant(test: ast.expr) -> bool | None:

@@ -11,6 +11,7 @@ from patchtool.semantic.match import Bindings
 from patchtool.semantic.place import Hit, Place, bound_nodes
 from patchtool.semantic.scopes import Block
 from patchtool.semantic.template import template
+from patchtool.semantic.tree import walk
 
 PRESENCE = (
     "THAT_ is not None",
@@ -115,7 +116,7 @@ def _asks_presence(place: Place, condition: ast.AST, names: set[str]) -> bool:
 
 
 def _names(node: ast.AST) -> Iterator[str]:
-    return (n.id for n in ast.walk(node) if isinstance(n, ast.Name))
+    return (n.id for n in walk(node) if isinstance(n, ast.Name))
 
 
 def _meant(place: Place, hit: Hit) -> Bindings:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 
 from patchtool.semantic.edits import Splice
 from patchtool.semantic.evidence import Finding, Held
+from patchtool.semantic.guards import AnyBranch
 from patchtool.semantic.match import Bindings
 from patchtool.semantic.methods import Method
 from patchtool.semantic.patch import Methods, Parameter, Rule, Transform
@@ -143,11 +144,13 @@ def _examine_place(verdict: RuleVerdict, place: Place, env: Bindings, names: dic
         return
     meant: Bindings = dict(known)
     for given in rule.given:
-        finding = given.search(place, known, meant)
+        finding = replace(given, within=AnyBranch()).search(place, known, meant)
         if finding.held is not Held.YES or finding.at is None:
-            detail = f"{given.name}: {finding.why} in {place.scope.symbol}"
-            verdict.note(Problem("given-missing", detail))
+            verdict.note(Problem("given-missing", f"{given.name}: {finding.why} in {place.scope.symbol}"))
             return
+        surely = given.search(place, known, meant)
+        if surely.held is not Held.YES:  # matters to writing; what landed may stand as it likes
+            verdict.note(Problem("given-refused", f"{given.name}: {surely.why} (line {surely.where})"))
         new = {hole: value for hole, value in finding.env.items() if hole not in known}
         place.bound_at.update(dict.fromkeys(new, finding.at))
         known = {**known, **new}

@@ -88,18 +88,17 @@ def _write(
 ) -> Judgement:
     from patchtool.semantic.writing import write_rules  # late: this is where LibCST comes in
 
-    before = {s.path: s.data for s in located.sources.values()}
     try:
-        contents = write_rules(decision.write, located.sources)
-        after = {path: Source.parse(s.path, contents.get(s.path, s.data)) for path, s in located.sources.items()}
-    except (CannotFill, Unparsable) as error:
-        reason = error.reason if isinstance(error, CannotFill) else "result-unparsable"
-        return base.as_state(State.CONFLICT, reason, str(error))
+        after = write_rules(decision.write, located.sources)
+    except CannotFill as error:
+        return base.as_state(State.CONFLICT, error.reason, error.detail)
     outcome = decide(examine_all(patch, rules, after), independent=patch.independent)
     if outcome.state is not State.LANDED:
         detail = f"after writing: {outcome.detail or outcome.state.value}"
         return base.as_state(State.CONFLICT, "result-not-landed", detail)
-    changes = tuple(Change(path, blob_id(before[path]), blob_id(data)) for path, data in sorted(contents.items()))
+    changed = [(old, after[named]) for named, old in located.sources.items() if after[named].data != old.data]
+    changes = tuple(Change(old.path, blob_id(old.data), blob_id(new.data)) for old, new in changed)
+    contents = {new.path: new.data for _, new in changed}
     goals = tuple(replace(goal, held_after=True) for goal in base.goals)
     done = replace(base, goals=goals, changes=changes, contents=contents)
     if located.moved:

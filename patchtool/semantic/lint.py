@@ -20,6 +20,7 @@ from patchtool.semantic.kind import judge_patch
 from patchtool.semantic.load import CodemodError, load_codemod
 from patchtool.semantic.patch import Rule, SemanticPatch, Transform
 from patchtool.semantic.template import TemplateError, is_hole, template
+from patchtool.semantic.tree import walk
 
 _TEMPLATES = frozenset({"anchor", "pattern", "patterns", "mention", "uses", "ahead_of", "condition", "conditions"})
 
@@ -145,7 +146,7 @@ def _holes(rule: Rule, names: Mapping[str, str]) -> Iterator[Static]:
 
 def _line(tree: ast.Module, text: str) -> int:
     """Where a text stands in the codemod: as a string, a keyword, or the class of that name."""
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if isinstance(node, ast.Constant) and node.value == text:
             return node.lineno
         if isinstance(node, ast.keyword) and node.arg == text:

@@ -6,8 +6,9 @@ import ast
 from collections.abc import Iterable, Iterator
 from itertools import count
 
-from patchtool.semantic.names import own_nodes, stored_in
+from patchtool.semantic.names import running, stored_in
 from patchtool.semantic.source import binds
+from patchtool.semantic.tree import children, walk
 
 Environment = dict[str, ast.expr | None]
 """What each surely assigned name stands for."""
@@ -23,11 +24,13 @@ class Meaning:
     Args:
         local: Names that the function's own code binds.
         shared: Names that other code may bind meanwhile; they never stand for anything certain.
+        walrus: Whether any expression of the function assigns.
     """
 
-    def __init__(self, local: set[str], shared: frozenset[str]) -> None:
+    def __init__(self, local: set[str], shared: frozenset[str], walrus: bool) -> None:
         self.local = local
         self.shared = shared
+        self.walrus = walrus
         self._numbers = count(1)
 
     def of(self, node: ast.AST, env: Environment) -> ast.AST:
@@ -38,7 +41,7 @@ class Meaning:
         """What each node of a statement's own expressions means, a simple statement itself included, by identity."""
         unfold = _Unfold(self, env)
         if hasattr(statement, "body"):
-            for child in ast.iter_child_nodes(statement):
+            for child in children(statement):
                 if isinstance(child, (ast.expr, ast.withitem)):
                     unfold.visit(child)
         else:
@@ -70,12 +73,14 @@ class Meaning:
                 env.pop(target.id if isinstance(target, ast.Name) else "", None)
         elif not isinstance(node, (ast.AnnAssign, ast.Expr)):
             self.forget(binds(node), env)
-        for changed in {name for own in own_nodes(node) for name in self.mutated(own, env)}:
+        for changed in {name for own in running([node]) for name in self.mutated(own, env)}:
             self.forget([changed], env)
 
     def evaluate(self, node: ast.AST, env: Environment) -> None:
         """Carry out the ``:=`` in an expression or a statement's expressions."""
-        for own in own_nodes(node):
+        if not self.walrus:
+            return
+        for own in running([node]):
             if isinstance(own, ast.NamedExpr):
                 self.forget([own.target.id] if own.target.id in env else [], env)
         for own in _surely_run(node):
@@ -85,7 +90,7 @@ class Meaning:
     def value(self, node: ast.expr, env: Environment) -> ast.expr | None:
         """What an expression means, or None where that is too much to keep."""
         found = self.of(node, env)
-        small = sum(1 for _, _ in zip(range(_MOST_NODES + 1), ast.walk(found))) <= _MOST_NODES
+        small = sum(1 for _, _ in zip(range(_MOST_NODES + 1), walk(found))) <= _MOST_NODES
         return found if small and isinstance(found, ast.expr) else None
 
     def _assign(
@@ -142,7 +147,7 @@ def _one_to_one(target: ast.Tuple | ast.List, code: ast.Tuple | ast.List) -> boo
 
 def targets(target: ast.expr) -> list[str]:
     """Names that an assignment's target binds."""
-    return [n.id for n in ast.walk(target) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
+    return [n.id for n in walk(target) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
 
 
 def _surely_run(node: ast.AST) -> Iterator[ast.AST]:
@@ -150,15 +155,15 @@ def _surely_run(node: ast.AST) -> Iterator[ast.AST]:
     yield node
     if isinstance(node, (ast.Lambda, *_COMPREHENSIONS, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
         return
-    children: list[ast.AST] = list(ast.iter_child_nodes(node))
+    parts = children(node)
     if isinstance(node, ast.BoolOp):
-        children = [node.values[0]]
+        parts = parts[:1]
     elif isinstance(node, ast.IfExp):
-        children = [node.test]
+        parts = [node.test]
     elif isinstance(node, ast.Assert):
-        children = []
-    for child in children:
-        yield from _surely_run(child)
+        parts = []
+    for part in parts:
+        yield from _surely_run(part)
 
 
 class _Unfold(ast.NodeVisitor):
@@ -202,10 +207,10 @@ class _Unfold(ast.NodeVisitor):
         return self.visit(cast) if cast is not None else self.generic_visit(node)
 
     def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
-        return self._shadowed(node, {a.arg for a in ast.walk(node.args) if isinstance(a, ast.arg)})
+        return self._shadowed(node, {a.arg for a in walk(node.args) if isinstance(a, ast.arg)})
 
     def _comprehension(self, node: ast.AST) -> ast.AST:
-        return self._shadowed(node, {name for part in ast.walk(node) for name in _iterated(part)})
+        return self._shadowed(node, {name for part in walk(node) for name in _iterated(part)})
 
     visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = _comprehension  # noqa: N815 -- ast's names
 

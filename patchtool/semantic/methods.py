@@ -63,7 +63,7 @@ class Method:
     ) -> Finding:
         name = min(names)
         bindings = [s for s in owner.body for bound in bound_names(s) if bound in names]
-        replaced = place.source.set_from_outside.get(name)
+        replaced = place.source.set_from_outside(name)
         if replaced:
             return Finding(Held.WRONG, replaced, f"{name} is set from outside of its class")
         if len(bindings) > 1:

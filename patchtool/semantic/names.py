@@ -7,25 +7,26 @@ from collections.abc import Iterable, Iterator
 
 from patchtool.semantic.scopes import Function, parameters
 from patchtool.semantic.source import binds
+from patchtool.semantic.tree import children, walk
 
 NESTED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 
 
-def own_nodes(root: ast.AST) -> Iterator[ast.AST]:
-    """Every node that runs together with this one, nested functions, lambdas and classes left out."""
-    stack: list[ast.AST] = [root]
+def running(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
+    """Every node that runs together with these; of nested functions, lambdas and classes only the definition itself."""
+    stack = list(nodes)
     while stack:
         node = stack.pop()
         yield node
-        stack.extend(child for child in ast.iter_child_nodes(node) if not isinstance(child, NESTED))
+        if not isinstance(node, NESTED):
+            stack += children(node)
 
 
-def nested_nodes(function: ast.AST) -> Iterator[ast.AST]:
+def nested_nodes(function: Function) -> Iterator[ast.AST]:
     """Every node inside a function that runs at another time, if at all: in nested functions, lambdas and classes."""
-    for node in own_nodes(function):
-        for child in ast.iter_child_nodes(node):
-            if isinstance(child, NESTED):
-                yield from ast.walk(child)
+    for node in running(function.body):
+        if isinstance(node, NESTED):
+            yield from walk(node)
 
 
 def reads(nodes: Iterable[ast.AST], name: str) -> list[ast.Name]:
@@ -33,42 +34,37 @@ def reads(nodes: Iterable[ast.AST], name: str) -> list[ast.Name]:
     return [
         found
         for node in nodes
-        for found in ast.walk(node)
+        for found in walk(node)
         if isinstance(found, ast.Name) and found.id == name and isinstance(found.ctx, ast.Load)
     ]
 
 
 def stores(nodes: Iterable[ast.AST], name: str) -> list[ast.AST]:
     """Where a name is bound or deleted, nested functions included: ``nonlocal`` could reach it."""
-    return [found for node in nodes for found in ast.walk(node) if name in binds(found)]
+    return [found for node in nodes for found in walk(node) if name in binds(found)]
 
 
 def stored_in(nodes: Iterable[ast.AST]) -> set[str]:
     """Names that code binds or deletes in its own scope."""
-    return {name for node in nodes for own in _with_definition(node) for name in binds(own)}
-
-
-def _with_definition(node: ast.AST) -> Iterator[ast.AST]:
-    """The node's own nodes, and the nested definitions among them for their names."""
-    for own in own_nodes(node):
-        yield own
-        for child in ast.iter_child_nodes(own):
-            if isinstance(child, NESTED):
-                yield child
+    found: set[str] = set()
+    for node in running(nodes):
+        found.update(binds(node))
+    return found
 
 
 def locals_of(function: Function) -> frozenset[str]:
     """Every name that is local to a function: its parameters and all that its own code binds."""
-    shared = {
-        name for node in own_nodes(function) if isinstance(node, (ast.Global, ast.Nonlocal)) for name in node.names
-    }
+    shared: set[str] = set()
+    for node in running(function.body):
+        if isinstance(node, (ast.Global, ast.Nonlocal)):
+            shared.update(node.names)
     return frozenset((set(parameters(function)) | stored_in(function.body)) - shared)
 
 
 def shared_names(function: Function) -> frozenset[str]:
     """Names that other code may bind while the function runs: declared global, or nonlocal in a nested function."""
     found: set[str] = set()
-    for node in ast.walk(function):
+    for node in walk(function):
         if isinstance(node, (ast.Global, ast.Nonlocal)):
             found |= set(node.names)
     return frozenset(found)

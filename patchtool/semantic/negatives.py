@@ -10,6 +10,7 @@ from patchtool.semantic.match import Bindings
 from patchtool.semantic.names import reads, stores
 from patchtool.semantic.place import Place, plain
 from patchtool.semantic.template import is_hole, template
+from patchtool.semantic.tree import walk
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,7 @@ class Never:
 
     def objection(self, place: Place, env: Bindings, replaced: Sequence[ast.stmt]) -> str | None:
         """Where it is there, or None."""
-        taken = {id(node) for statement in replaced for node in ast.walk(statement)}
+        taken = {id(node) for statement in replaced for node in walk(statement)}
         wanted: ast.AST = template(self.pattern).body[0]
         wanted = wanted.value if isinstance(wanted, ast.Expr) else wanted
         for node in _everything(place):
@@ -52,11 +53,11 @@ class Only:
 
     def objection(self, place: Place, env: Bindings, replaced: Sequence[ast.stmt]) -> str | None:
         """Where it is used otherwise, or None."""
-        known = {id(node) for statement in replaced for node in ast.walk(statement)}
+        known = {id(node) for statement in replaced for node in walk(statement)}
         for use in self.uses:
             for hit in place.find(template(use), env):
                 nodes = hit.statements if isinstance(hit.node, ast.stmt) else [hit.node]
-                known |= {id(node) for root in nodes for node in ast.walk(root)}
+                known |= {id(node) for root in nodes for node in walk(root)}
         wanted = template(self.mention).expression
         if isinstance(wanted, ast.Name) and is_hole(wanted.id) and wanted.id not in env:
             return None
@@ -69,7 +70,7 @@ class Only:
 
 
 def _everything(place: Place) -> Iterator[ast.AST]:
-    return (node for statement in place.scope.node.body for node in ast.walk(statement))
+    return (node for statement in place.scope.node.body for node in walk(statement))
 
 
 def _fits(place: Place, wanted: ast.AST, node: ast.AST, env: Bindings) -> bool:

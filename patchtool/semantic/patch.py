@@ -203,7 +203,10 @@ def goal(
 
 
 def given(name: str, pattern: str, *, within: Guard | None = None, **where: Constraint) -> Goal:
-    """Code that is there before and after, found as it is spelled, so that its holes can be written elsewhere."""
+    """Code that is there before and after, found as it is spelled, so that its holes can be written elsewhere.
+
+    It is found under any condition; an edit is refused unless it stands as ``within`` says.
+    """
     return Goal(name, (pattern,), where, within or AnyBranch(), spelled=True)
 
 

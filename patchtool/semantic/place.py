@@ -14,6 +14,7 @@ from patchtool.semantic.names import locals_of, nested_nodes
 from patchtool.semantic.scopes import Block, Scope, blocks, parameters
 from patchtool.semantic.source import Source
 from patchtool.semantic.template import Template
+from patchtool.semantic.tree import children
 
 
 @dataclass(frozen=True)
@@ -79,6 +80,16 @@ class Place:
         return blocks(self.scope.node)
 
     @cached_property
+    def _headers(self) -> list[tuple[Block, int, list[tuple[ast.expr, str]]]]:
+        """Every statement, as its block and index, with its own expressions."""
+        return [(b, i, list(header_nodes(s))) for b in self.blocks for i, s in enumerate(b.statements)]
+
+    @cached_property
+    def _nested(self) -> list[ast.AST]:
+        """Every node that runs at another time than the scope's own code."""
+        return [] if self.scope.function is None else list(nested_nodes(self.scope.function))
+
+    @cached_property
     def flow(self) -> Flow | None:
         """What names stand for, when the scope is a function."""
         function = self.scope.function
@@ -131,12 +142,13 @@ class Place:
         """Every expression that a template fits, in source order."""
         wanted = pattern.expression
         hits: list[Hit] = []
-        for block in self.blocks:
-            for index, statement in enumerate(block.statements):
-                for node, unsure in header_nodes(statement):
-                    for inner in self.matcher.expression(wanted, node, env):
-                        hits.append(Hit(block, index, index + 1, node, inner, unsure))
-                        break
+        for block, index, nodes in self._headers:
+            for node, unsure in nodes:
+                if not isinstance(wanted, ast.Name) and type(node) is not type(wanted):
+                    continue
+                for inner in self.matcher.expression(wanted, node, env):
+                    hits.append(Hit(block, index, index + 1, node, inner, unsure))
+                    break
         return sorted(hits, key=lambda hit: hit.position)
 
     def find_meant(self, pattern: Template, env: Bindings) -> list[Hit]:
@@ -149,16 +161,15 @@ class Place:
         wanted: ast.AST = pattern.body[0]
         wanted = wanted.value if isinstance(wanted, ast.Expr) else wanted
         hits: list[Hit] = []
-        for block in self.blocks:
-            for index, statement in enumerate(block.statements):
-                meanings: dict[int, ast.AST] | None = None
-                for node, unsure in [(statement, ""), *header_nodes(statement)]:
-                    if type(node) is not type(wanted):
-                        continue
-                    meanings = self._meanings(statement) if meanings is None else meanings
-                    for inner in self.matcher.expression(wanted, meanings.get(id(node), node), env):
-                        hits.append(Hit(block, index, index + 1, node, inner, unsure, meant=True))
-                        break
+        for block, index, nodes in self._headers:
+            statement = block.statements[index]
+            for node, unsure in [(statement, ""), *nodes]:
+                if type(node) is not type(wanted):
+                    continue
+                meaning = self._meanings(statement).get(id(node), node)
+                for inner in self.matcher.expression(wanted, meaning, env):
+                    hits.append(Hit(block, index, index + 1, node, inner, unsure, meant=True))
+                    break
         return sorted(hits, key=lambda hit: hit.position)
 
     def _meanings(self, statement: ast.stmt) -> dict[int, ast.AST]:
@@ -170,7 +181,7 @@ class Place:
             return None
         wanted: ast.AST = pattern.body[0]
         wanted = wanted.value if isinstance(wanted, ast.Expr) else wanted
-        for node in nested_nodes(self.scope.node):
+        for node in self._nested:
             if type(node) is type(wanted) and next(iter(self.matcher.expression(wanted, node, {})), None) is not None:
                 return node
         return None
@@ -217,7 +228,7 @@ def header_nodes(statement: ast.stmt) -> Iterator[tuple[ast.expr, str]]:
         node, unsure = stack.pop()
         if isinstance(node, ast.expr):
             yield node, unsure
-        inner = [c for c in ast.iter_child_nodes(node) if not isinstance(c, _HELD)]
+        inner = [c for c in children(node) if not isinstance(c, _HELD)]
         stack.extend((child, unsure or _unsure(node, child)) for child in inner)
 
 

@@ -6,6 +6,7 @@ import ast
 from dataclasses import dataclass
 
 from patchtool.semantic.source import Source, bound_names
+from patchtool.semantic.tree import children
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 ScopeNode = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
@@ -70,7 +71,7 @@ def find_scope(source: Source, symbol: str) -> Scope | ScopeProblem:
             return found
         node = found
     if symbol:
-        replaced = source.set_from_outside.get(walked[-1])
+        replaced = source.set_from_outside(walked[-1])
         if replaced:
             return ScopeProblem("scope-ambiguous", f"{symbol} is replaced from outside on line {replaced}")
     if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
@@ -100,7 +101,7 @@ def kind_changing(function: Function) -> str | None:
         if isinstance(node, (ast.Yield, ast.YieldFrom)):
             return f"a generator (line {node.lineno})"
         if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
-            stack.extend(ast.iter_child_nodes(node))
+            stack.extend(children(node))
     return None
 
 
@@ -125,7 +126,7 @@ def symbols(tree: ast.Module) -> list[tuple[str, ScopeNode]]:
     found: list[tuple[str, ScopeNode]] = []
 
     def visit(node: ast.AST, prefix: str) -> None:
-        for child in ast.iter_child_nodes(node):
+        for child in children(node):
             if isinstance(child, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
                 name = f"{prefix}{child.name}"
                 found.append((name, child))

@@ -5,10 +5,13 @@ from __future__ import annotations
 import ast
 import codecs
 import io
+import re
 import tokenize
 import warnings
 from dataclasses import dataclass
 from functools import cached_property
+
+from patchtool.semantic.tree import children, walk
 
 LOWEST_PYTHON = (3, 10)
 """The grammar that upstream promises to its users; code that needs a newer one is not written."""
@@ -98,21 +101,33 @@ class Source:
     @cached_property
     def names(self) -> ModuleNames:
         """What the module's global names stand for."""
-        return ModuleNames.of(self.tree)
+        return ModuleNames.of(self.tree, self._touched[1] if "global" in self.text else set())
 
     @cached_property
-    def set_from_outside(self) -> dict[str, int]:
-        """Attributes that any code in the file sets, with the line: ``x.name = …``, ``setattr(x, "name", …)``."""
-        found: dict[str, int] = {}
-        for node in ast.walk(self.tree):
-            if isinstance(node, ast.Attribute) and isinstance(node.ctx, (ast.Store, ast.Del)):
-                found.setdefault(node.attr, node.lineno)
+    def _touched(self) -> tuple[dict[str, int], set[str]]:
+        """Attributes that any code sets, with the line, and names that functions declare global; in one walk."""
+        attributes: dict[str, int] = {}
+        declared: set[str] = set()
+        for node in walk(self.tree):
+            if isinstance(node, ast.Attribute):
+                if not isinstance(node.ctx, ast.Load):
+                    attributes.setdefault(node.attr, node.lineno)
             elif isinstance(node, ast.Call):
                 callee = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
                 for word in node.args[:2] if callee in _SETTERS else []:
                     if isinstance(word, ast.Constant) and isinstance(word.value, str):
-                        found.setdefault(word.value, node.lineno)
-        return found
+                        attributes.setdefault(word.value, node.lineno)
+            elif isinstance(node, ast.Global):
+                declared |= set(node.names)
+        return attributes, declared
+
+    def set_from_outside(self, name: str) -> int | None:
+        """Line where any code in the file sets an attribute: ``x.name = …``, ``setattr(x, "name", …)``; or None."""
+        # a walk costs as much as a parse
+        seen = re.search(
+            rf"""\.[\s\\]*{name}\b(?!\s*\()|["']{name}["']""", self.text
+        )  # a walk costs as much as a parse
+        return self._touched[0].get(name) if seen else None
 
 
 @dataclass(frozen=True)
@@ -132,8 +147,8 @@ class ModuleNames:
     bound: frozenset[str] = frozenset()
 
     @classmethod
-    def of(cls, tree: ast.Module) -> ModuleNames:
-        """Read a module's top-level bindings; only unconditional ones are sure."""
+    def of(cls, tree: ast.Module, declared: set[str]) -> ModuleNames:
+        """Read a module's top-level bindings; only unconditional ones are sure, and none that functions rebind."""
         imported: dict[str, str] = {}
         defined: set[str] = set()
         origins: dict[str, set[str]] = {}
@@ -149,9 +164,8 @@ class ModuleNames:
                 origins.setdefault(name, set()).add(f"{number} {bound.count(name)}")
             if not isinstance(statement, _CONDITIONAL):
                 defined |= set(bound)
-        for node in ast.walk(tree):
-            for name in node.names if isinstance(node, ast.Global) else []:
-                origins.setdefault(name, set()).update(("global", "elsewhere"))
+        for name in declared:
+            origins.setdefault(name, set()).update(("global", "elsewhere"))
         rebound = frozenset(name for name, found in origins.items() if len(found) > 1)
         return cls(imported, frozenset(defined), rebound, frozenset(origins))
 
@@ -200,7 +214,7 @@ def bound_names(statement: ast.stmt) -> list[str]:
         if isinstance(node, (ast.Lambda, ast.GeneratorExp, ast.ListComp, ast.SetComp, ast.DictComp)):
             continue
         found += binds(node)
-        stack.extend(ast.iter_child_nodes(node))
+        stack.extend(children(node))
     return found
 
 

@@ -11,6 +11,7 @@ from patchtool.semantic.edits import Splice
 from patchtool.semantic.match import Bindings
 from patchtool.semantic.source import ModuleNames
 from patchtool.semantic.template import is_hole, rest_hole, rest_keywords, run_hole, statement_hole
+from patchtool.semantic.tree import walk
 
 
 class CannotFill(Exception):
@@ -73,7 +74,7 @@ def free_names(body: Iterable[ast.stmt]) -> set[str]:
     """Names that inserted code reads, nested definitions included, without what those bind for themselves."""
     found: set[str] = set()
     for statement in body:
-        for node in ast.walk(statement):
+        for node in walk(statement):
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
                 found.add(node.id)
     return found
@@ -81,8 +82,8 @@ def free_names(body: Iterable[ast.stmt]) -> set[str]:
 
 def _stored(statement: ast.stmt) -> set[str]:
     """Names that inserted code binds for itself: locals, and the parameters of functions it defines."""
-    found = {n.id for n in ast.walk(statement) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-    return found | {n.arg for n in ast.walk(statement) if isinstance(n, ast.arg)}
+    found = {n.id for n in walk(statement) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    return found | {n.arg for n in walk(statement) if isinstance(n, ast.arg)}
 
 
 class _Filler(ast.NodeTransformer):

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from patchtool.semantic.source import parse_python
+from patchtool.semantic.tree import walk
 
 _HOLE = re.compile(r"[A-Z][A-Z0-9_]*_")
 
@@ -79,7 +80,7 @@ def first_line(text: str) -> str:
 def names_in(node: ast.AST) -> list[str]:
     """Every identifier in a piece of code: names, attributes, keywords, parameters and definitions."""
     found: list[str] = []
-    for child in ast.walk(node):
+    for child in walk(node):
         for field in ("id", "attr", "arg", "name"):
             value = getattr(child, field, None)
             if isinstance(value, str):

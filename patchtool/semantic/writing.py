@@ -15,35 +15,32 @@ from patchtool.semantic.scopes import Scope, find_scope
 from patchtool.semantic.source import Source, Unparsable
 from patchtool.semantic.substitute import CannotFill, fill, global_names
 from patchtool.semantic.template import template
+from patchtool.semantic.tree import walk
 from patchtool.semantic.verify import doubled, foreign_bytes, line_ranges, splice_tree, written_as_meant
 
 
-def write_rules(verdicts: Sequence[RuleVerdict], sources: dict[str, Source]) -> dict[str, bytes]:
+def write_rules(verdicts: Sequence[RuleVerdict], sources: dict[str, Source]) -> dict[str, Source]:
     """Write the rules' edits into their files.
 
     Args:
         verdicts: Rules that are to be applied.
-        sources: The parsed files, by the path the patch names.
+        sources: The parsed files, by the path the patch names; their trees are good for no further search.
 
     Returns:
-        New bytes of the files that change, by the path they really have.
+        The files as they are afterwards, by the path the patch names.
 
     Raises:
         CannotFill: An edit must not be written; nothing is.
     """
-    contents: dict[str, bytes] = {}
+    after = dict(sources)
     for named, source in sources.items():
         here = [v for v in verdicts if v.rule.target == named]
         if here:
-            contents[source.path] = _write_file(here, source)
-    return {
-        path: data
-        for path, data in contents.items()
-        if data != next(s.data for s in sources.values() if s.path == path)
-    }
+            after[named] = _write_file(here, source)
+    return after
 
 
-def _write_file(verdicts: Sequence[RuleVerdict], source: Source) -> bytes:
+def _write_file(verdicts: Sequence[RuleVerdict], source: Source) -> Source:
     planned = [_plan(verdict, place, splice) for verdict in verdicts for place, splice in verdict.splices]
     data = render(source, planned)
     for verdict in verdicts:
@@ -53,10 +50,9 @@ def _write_file(verdicts: Sequence[RuleVerdict], source: Source) -> bytes:
         written = Source.parse(source.path, data)
     except Unparsable as error:
         raise CannotFill("result-unparsable", error.problem) from None
-    _verify(
-        source, written, planned, [p.scope for v in verdicts if isinstance(v.rule.edit, Transform) for p in v.places]
-    )
-    return data
+    free = [p.scope for v in verdicts if isinstance(v.rule.edit, Transform) for p in v.places]
+    _verify(source, written, planned, free)
+    return Source.parse(source.path, data) if free else written
 
 
 def _plan(verdict: RuleVerdict, place: Place, splice: Splice) -> Planned:
@@ -71,7 +67,7 @@ def _proven(rule: Rule) -> frozenset[str]:
     """Names in code that the rule was surely found with."""
     texts = [pattern for goal in rule.given for pattern in goal.patterns]
     texts += [rule.edit.anchor] if isinstance(rule.edit, Edit) else []
-    nodes = [node for text in texts for statement in template(text).body for node in ast.walk(statement)]
+    nodes = [node for text in texts for statement in template(text).body for node in walk(statement)]
     return frozenset(node.id for node in nodes if isinstance(node, ast.Name))
 
 

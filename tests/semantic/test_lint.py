@@ -1,0 +1,82 @@
+"""What is wrong with a codemod is said with the line it is about."""
+
+# mypy: allow-untyped-defs, allow-incomplete-defs
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from patchtool.domain.patch import PatchInfo
+from patchtool.semantic.lint import lint
+
+PATCHES = Path(__file__).parents[2] / "patches"
+GOOD = """
+from patchtool.semantic import *
+from patchtool.semantic import SemanticPatch
+
+class P(SemanticPatch):
+    scope = "f"
+    edit = replace("use(A_)", "use(A_, 2)")
+    goals = (goal("two", "use(A_, 2)"),)
+"""
+COMPLAINTS = [
+    ("syntax", "class P(SemanticPatch):", "class P(", "codemod-unusable", 5),
+    ("no-patch", "class P(SemanticPatch):", "class P:", "codemod-unusable", 1),
+    ("raises", "class P(SemanticPatch):", "1 / 0\nclass P(SemanticPatch):", "codemod-raised", 1),
+    ("no-rule", '    edit = replace("use(A_)", "use(A_, 2)")\n', "", "no-rule", 5),
+    ("template", '"use(A_, 2)"),)', '"use(A_, 2"),)', "template-invalid", 8),
+    ("guard-template", '"use(A_, 2)")\n', '"use(A_, 2)", within=branch("if x"))\n', "template-invalid", 7),
+    ("hole-unbound", '"use(A_)", "use(A_, 2)"', '"use(A_)", "use(B_, 2)"', "hole-unbound", 7),
+    ("hole-unused", '    scope = "f"', '    scope = "f"\n    roles = {"X_": param("x")}', "hole-unused", 7),
+    ("hole-unknown", '"use(A_, 2)")\n', '"use(A_, 2)", Z_=holds("x"))\n', "hole-unknown", 7),
+    ("not-a-hole", '    scope = "f"', '    scope = "f"\n    roles = {"x": param("x")}', "not-a-hole", 7),
+    ("no-goal", 'goals = (goal("two", "use(A_, 2)"),)', "goals = ()", "no-goal", 5),
+    ("no-defect", 'replace("use(A_)", "use(A_, 2)")', 'insert_before("use(A_)", "use(A_, 2)")', "no-defect", 5),
+    ("fact", '    scope = "f"', '    facts = (Fact("n.py", "", "x", "y"),)\n    scope = "f"', "fact-not-read", 6),
+    ("target", "    edit = replace", '    edit = None\n    rules = (Rule("r", "f", replace("a()", "b()"), (goal("g", "b()"),), target="n.py"),)\n    unused = replace', "target-unknown", 8),
+]  # fmt: skip
+
+
+def info(folder: Path, text: str) -> PatchInfo:
+    (folder / "codemod.py").write_text(text)
+    return PatchInfo("p", "", "", "", ("m.py",), codemod=str(folder / "codemod.py"))
+
+
+@pytest.mark.parametrize(("old", "new", "code", "line"), [pytest.param(*c[1:], id=c[0]) for c in COMPLAINTS])
+def test_complaints(tmp_path, old, new, code, line):
+    assert old in GOOD
+    found = lint(info(tmp_path, GOOD.replace(old, new)))
+    assert [(c.code, c.line) for c in found][:1] == [(code, line)], found
+
+
+CASES = [
+    ("none", {}, "no-case"),
+    ("good", {"a/before.py": "use = 1\ndef f(x):\n    use(x)\n", "a/after.py": "use = 1\ndef f(x):\n    use(x, 2)\n"}, None),
+    ("no-after", {"a/before.py": "use = 1\ndef f(x):\n    use(x)\n"}, "case-failed"),
+    ("other-after", {"a/before.py": "use = 1\ndef f(x):\n    use(x)\n", "a/after.py": "use = 1\n"}, "case-failed"),
+    ("does-not-apply", {"a/before.py": "def f(x):\n    pass\n", "a/after.py": ""}, "case-failed"),
+    ("not-landed", {"b/landed.py": "def f(x):\n    pass\n"}, "no-case"),
+    ("no-conflict", {"b/conflict.py": "use = 1\ndef f(x):\n    use(x)\n"}, "no-case"),
+    ("strange-file", {"b/other.py": ""}, "no-case"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("files", "code"), [pytest.param(f, c, id=i) for i, f, c in CASES])
+def test_cases(tmp_path, files, code):
+    for name, text in files.items():
+        path = tmp_path / "cases" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    found = lint(info(tmp_path, GOOD))
+    assert [c.code for c in found[:1]] == ([code] if code else [])
+    assert len(found) == len({c.path for c in found})
+
+
+@pytest.mark.parametrize("name", ["ssm_index_layout", "mtp_tracking", "kv_copy_override", "track_index_precompute"])
+def test_the_four_patches_have_nothing_to_complain_of(name):
+    layers = "python/sglang/srt/layers/attention/"
+    reads = (layers + "mamba/mamba2_metadata.py", layers + "hybrid_linear_attn_backend.py")
+    codemod = str(PATCHES / name / "codemod.py")
+    assert lint(PatchInfo(name, "", "", "", ("target.py",), reads=reads, codemod=codemod)) == []
