@@ -17,6 +17,7 @@ class PatchInfo:
         reason: Why the fork needs it, for the commit's body.
         author: ``Name <address>``.
         targets: Paths in the git layout that its rules may edit.
+        reads: Further paths that its rules look at; with the targets they are its footprint.
         origin: Where the change comes from, a URL.
         applied_upstream: The upstream change that made it needless, a URL, or empty.
         requires: Names of patches that must be applied or landed first.
@@ -24,6 +25,7 @@ class PatchInfo:
         last_update: ISO date.
         digest: SHA-256 of the patch's own files, hex; the cache's and the trailer's key.
         codemod: Path of its ``codemod.py``.
+        at: ``path:Symbol`` where a person says that its scope is on this release, or empty.
     """
 
     name: str
@@ -31,6 +33,7 @@ class PatchInfo:
     reason: str
     author: str
     targets: tuple[str, ...]
+    reads: tuple[str, ...] = ()
     origin: str = ""
     applied_upstream: str = ""
     requires: tuple[str, ...] = ()
@@ -38,6 +41,12 @@ class PatchInfo:
     last_update: str = ""
     digest: str = ""
     codemod: str = ""
+    at: str = ""
+
+    @property
+    def footprint(self) -> tuple[str, ...]:
+        """Every path that a judgement of the patch depends on."""
+        return (*self.targets, *self.reads)
 
 
 @dataclass(frozen=True)
@@ -96,11 +105,15 @@ class Change:
         path: In the git layout.
         before: Blob id of the content the patch met.
         after: Blob id of the content it left.
+        added: Lines added.
+        removed: Lines taken out.
     """
 
     path: str
     before: str
     after: str
+    added: int = 0
+    removed: int = 0
 
 
 @dataclass(frozen=True)
@@ -117,6 +130,8 @@ class Judgement:
         changes: Files that differ, by blob id.
         contents: The new bytes of those files, by path.
         notes: What could not be checked, and other facts worth a line.
+        trace: The traceback of a codemod that raised.
+        consulted: Whether more than the targets was looked at.
     """
 
     state: State
@@ -128,6 +143,8 @@ class Judgement:
     changes: tuple[Change, ...] = ()
     contents: dict[str, bytes] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    trace: str = ""
+    consulted: bool = False
     proof: Proof = Proof.NONE
 
     def as_state(self, state: State, reason: str, detail: str) -> Judgement:

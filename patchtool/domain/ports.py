@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from patchtool.domain.patch import Judgement, PatchInfo
+    from patchtool.domain.release import Release
 
 
 class Tree(Protocol):
@@ -26,8 +27,5 @@ class Tree(Protocol):
 class PatchKind(Protocol):
     """A way to state a patch; ``semantic`` now, others later."""
 
-    def judge(self, info: PatchInfo, tree: Tree) -> Judgement:
-        """Decide the patch's state on the tree and render it; never raises for what upstream holds."""
-
-    def footprint(self, info: PatchInfo) -> tuple[str, ...]:
-        """Every path the judgement depends on: targets and what the rules look up elsewhere."""
+    def judge(self, info: PatchInfo, tree: Tree, release: Release | None) -> Judgement:
+        """Decide the patch's state on the tree and render it; never raises for what upstream or the patch holds."""

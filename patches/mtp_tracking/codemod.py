@@ -1,0 +1,77 @@
+"""After an MTP verify, the state is also committed to the slots that the prefix cache tracks."""
+
+from patchtool.semantic import SemanticPatch, flows_from, free_of, goal, guarded, insert_before, param, unread
+
+OWN_ROLLBACK = "conv_state_rollback(CONV_, OWN_, LAST_, DRAFT_)"
+IF_TRACKED = guarded(about=("TRACK_", "STEPS_"))
+
+
+class MtpTracking(SemanticPatch):
+    """The tracked copy of the conv window is taken before the request's own window is rolled back."""
+
+    scope = "AscendHybridLinearAttnBackend.update_mamba_state_after_mtp_verify"
+    roles = {"TRACK_": param("mamba_track_indices"), "STEPS_": param("mamba_steps_to_track")}
+    given = (
+        goal(
+            "own SSM commit",
+            "move_intermediate_cache(SSM_, STEPWISE_, OWN_, ROWS_, LAST_)",
+            OWN_=free_of("TRACK_"),
+        ),
+        goal("own conv rollback", OWN_ROLLBACK),
+    )
+    defect = unread("TRACK_", "STEPS_")
+    edit = insert_before(
+        OWN_ROLLBACK,
+        """
+        if TRACK_ is not None and TRACK_.numel() > 0:
+            # The prefix cache restores these slots later: they need the state at the
+            # tracked step. SSM comes from the per-step intermediates, conv from the
+            # request's own window while that still holds every draft token.
+            track_slots = TRACK_.to(torch.int64)
+            track_steps = STEPS_.to(torch.int64)
+            move_intermediate_cache(
+                SSM_,
+                STEPWISE_,
+                track_slots,
+                ROWS_,
+                track_steps,
+            )
+            tracked_rows = track_steps >= 0
+            CONV_[:, track_slots[tracked_rows]] = CONV_[
+                :, OWN_[tracked_rows]
+            ]
+            conv_state_rollback(
+                CONV_,
+                track_slots,
+                track_steps,
+                DRAFT_,
+            )
+
+        """,
+        within=guarded("OWN_.numel() > 0", "OWN_.shape[0] > 0", "len(OWN_) > 0", "OWN_.numel()"),
+    )
+    goals = (
+        goal(
+            "SSM state is committed to the tracked slots",
+            "move_intermediate_cache(SSM_, STEPWISE_, TO_, FROM_, AT_)",
+            within=IF_TRACKED,
+            TO_=flows_from("TRACK_"),
+            AT_=flows_from("STEPS_"),
+        ),
+        goal(
+            "the own conv window is copied to the tracked slots before it is rolled back",
+            "CONV_[:, TO_] = CONV_[:, WINDOW_]",
+            within=IF_TRACKED,
+            ahead_of=OWN_ROLLBACK,
+            TO_=flows_from("TRACK_"),
+            WINDOW_=flows_from("OWN_"),
+        ),
+        goal(
+            "the copy is rolled back to the tracked step",
+            "conv_state_rollback(CONV_, TO_, AT_, DRAFT_)",
+            within=IF_TRACKED,
+            behind="CONV_[:, WHERE_] = CONV_[:, WINDOW_]",
+            TO_=flows_from("TRACK_"),
+            AT_=flows_from("STEPS_"),
+        ),
+    )

@@ -1,0 +1,119 @@
+"""The conv slots to track are looked up once per batch, not in every linear-attention layer."""
+
+from patchtool.semantic import (
+    Fact,
+    Methods,
+    Rule,
+    SemanticPatch,
+    add_method,
+    any_branch,
+    goal,
+    holds,
+    insert_after,
+    method,
+    never,
+    replace,
+)
+
+METADATA = "python/sglang/srt/layers/attention/mamba/mamba2_metadata.py"
+BASE = "python/sglang/srt/layers/attention/hybrid_linear_attn_backend.py"
+
+
+class TrackIndexPrecompute(SemanticPatch):
+    """``any()`` and ``nonzero()`` each wait for the device; two per layer become one per batch."""
+
+    names = {"PREPARE_": "_prepare_mamba_track_metadata"}
+    rules = (
+        Rule(
+            "look-up",
+            scope="AscendGDNAttnBackend",
+            edit=add_method(
+                """
+                def PREPARE_(self, forward_batch: ForwardBatch):
+                    # nonzero() waits for the device: once per batch here instead of once per layer.
+                    metadata = self.forward_metadata
+                    if metadata.has_mamba_track_mask:
+                        rows = forward_batch.mamba_track_mask.nonzero(as_tuple=True)[0]
+                        metadata.conv_states_mask_indices = (
+                            forward_batch.mamba_track_indices[rows]
+                        )
+                """,
+                behind="__init__",
+            ),
+            goals=(
+                method(
+                    "one method looks the slots up",
+                    """
+                    def PREPARE_(self, BATCH_):
+                        ...
+                        if METADATA_.has_mamba_track_mask:
+                            ROWS_ = BATCH_.mamba_track_mask.nonzero(as_tuple=True)[0]
+                            METADATA_.conv_states_mask_indices = BATCH_.mamba_track_indices[ROWS_]
+                    """,
+                ),
+            ),
+        ),
+        Rule(
+            "layer",
+            scope="AscendGDNAttnBackend.forward_extend",
+            given=(goal("metadata of the batch", "METADATA_ = self.forward_metadata"),),
+            edit=replace(
+                """
+                if BATCH_.mamba_track_mask is not None and BATCH_.mamba_track_mask.any():
+                    SLOTS_ = BATCH_.mamba_track_indices
+                    TRACKED_ = GATHERED_
+                    ROWS_ = BATCH_.mamba_track_mask.nonzero(as_tuple=True)[0]
+                    STATES_[SLOTS_[ROWS_]] = TRACKED_
+                """,
+                """
+                if METADATA_.has_mamba_track_mask:
+                    TRACKED_ = GATHERED_
+                    STATES_[
+                        METADATA_.conv_states_mask_indices
+                    ] = TRACKED_
+                """,
+                within=any_branch(),
+                GATHERED_=holds("METADATA_.track_conv_indices"),
+            ),
+            goals=(
+                goal(
+                    "the layer uses the slots as they were looked up",
+                    """
+                    if METADATA_.has_mamba_track_mask:
+                        TRACKED_ = GATHERED_
+                        STATES_[METADATA_.conv_states_mask_indices] = TRACKED_
+                    """,
+                    GATHERED_=holds("METADATA_.track_conv_indices"),
+                ),
+            ),
+            never=(never("the layer still reads the mask itself", "ANY_.mamba_track_mask"),),
+        ),
+        Rule(
+            "hooks",
+            scope="AscendGDNAttnBackend",
+            methods=Methods("init_forward_metadata*", having="forward_batch", hole="HOOK_"),
+            edit=insert_after("super().HOOK_(*ARGUMENTS_)", "self.PREPARE_(forward_batch)"),
+            goals=(
+                goal(
+                    "every hook that has the batch looks the slots up",
+                    "self.PREPARE_(forward_batch)",
+                    behind="super().HOOK_(*ARGUMENTS_)",
+                ),
+            ),
+        ),
+    )
+    facts = (
+        Fact(
+            METADATA,
+            "ForwardMetadata",
+            "has_mamba_track_mask: TYPE_ = DEFAULT_",
+            "the flag that replaces the look at the mask",
+        ),
+        Fact(
+            METADATA,
+            "ForwardMetadata",
+            "conv_states_mask_indices: TYPE_ = DEFAULT_",
+            "where the slots are kept",
+        ),
+        Fact(BASE, "", "ForwardMetadata(*REST_, has_mamba_track_mask=FLAG_)", "somebody must set the flag"),
+    )

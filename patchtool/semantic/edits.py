@@ -1,0 +1,111 @@
+"""Edits: where statements go and which ones they replace. An edit is found first and written later, or not at all."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field
+
+from patchtool.semantic.evidence import Constraint, constrained
+from patchtool.semantic.guards import Directly, Guard
+from patchtool.semantic.match import Bindings
+from patchtool.semantic.place import Hit, Place
+from patchtool.semantic.scopes import Block
+from patchtool.semantic.template import Template, template
+
+
+@dataclass(frozen=True)
+class Splice:
+    """Statements to be put into one block.
+
+    Args:
+        block: Where.
+        start: Index of the first statement replaced, or before which the code goes.
+        stop: Index after the last statement replaced; equal to start for an insertion.
+        code: The new statements.
+        env: What the holes stand for.
+        line: One-based line, for reports.
+    """
+
+    block: Block
+    start: int
+    stop: int
+    code: Template
+    env: Bindings
+    line: int
+
+    @property
+    def replaced(self) -> list[ast.stmt]:
+        """The statements that go."""
+        return self.block.statements[self.start : self.stop]
+
+
+@dataclass(frozen=True)
+class Edit:
+    """A template of the code before, and what becomes of it.
+
+    Args:
+        anchor: The template.
+        code: The new statements.
+        how: ``replace``, ``before`` or ``after``.
+        where: Demands on the anchor's holes.
+        within: Which conditions the anchor may stand under; an insertion goes outside of them.
+    """
+
+    anchor: str
+    code: str
+    how: str
+    where: dict[str, Constraint] = field(default_factory=dict)
+    within: Guard = field(default_factory=Directly)
+
+    def sites(self, place: Place, env: Bindings) -> list[Hit]:
+        """Every place where the anchor stands."""
+        return constrained(place, place.find(template(self.anchor), env), self.where)
+
+    def splice(self, place: Place, hit: Hit) -> Splice | str:
+        """Say what to write at a site, or why it must not be written."""
+        if place.flow is not None and not place.flow.reachable(hit.statement):
+            return "control never comes to the site"
+        objection = self.within.objection(place, hit)
+        if objection:
+            return f"the site {objection}"
+        code = template(self.code)
+        if self.how == "replace":
+            return Splice(hit.block, hit.start, hit.stop, code, hit.env, hit.line)
+        block, index = _outermost(hit)
+        at = index if self.how == "before" else index + 1
+        return Splice(block, at, at, code, hit.env, block.statements[index].lineno)
+
+
+@dataclass(frozen=True)
+class MethodEdit:
+    """A method to be put into a class behind another one.
+
+    Args:
+        behind: Name of the method that is there.
+        code: The new ``def``.
+    """
+
+    behind: str
+    code: str
+
+    def sites(self, place: Place, env: Bindings) -> list[Hit]:
+        """The method that is there."""
+        body = place.scope.node.body
+        block = place.blocks[0]
+        return [
+            Hit(block, index, index + 1, statement, env)
+            for index, statement in enumerate(body)
+            if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)) and statement.name == self.behind
+        ]
+
+    def splice(self, place: Place, hit: Hit) -> Splice | str:  # noqa: ARG002 -- the same shape as Edit
+        """Say what to write at a site."""
+        return Splice(hit.block, hit.stop, hit.stop, template(self.code), hit.env, hit.line)
+
+
+AnyEdit = Edit | MethodEdit
+
+
+def _outermost(hit: Hit) -> tuple[Block, int]:
+    """The scope's own block and the index of its statement that holds the hit."""
+    return hit.block.above[0] if hit.block.above else (hit.block, hit.start)
