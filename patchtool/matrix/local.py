@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 from collections import defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,7 +21,7 @@ from patchtool.matrix.emulation.overlay import module_name
 from patchtool.matrix.environment import cell_environment
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from patchtool.domain.release import Release
 
@@ -61,13 +62,19 @@ class Options:
     cache: Path | None = None
 
 
-def run_cells(cells: Sequence[Cell], subjects: Sequence[Subject], options: Options | None = None) -> Iterator[CellResult]:
+def run_cells(
+    cells: Sequence[Cell],
+    subjects: Sequence[Subject],
+    options: Options | None = None,
+    stopped: Callable[[], bool] | None = None,
+) -> Iterator[CellResult]:
     """Run cells of the emulated tier and give each result as it comes.
 
     Args:
         cells: What to run; those of one release run one after another.
         subjects: Their trees.
         options: How.
+        stopped: Asked while waiting; once it is true the worker is ended and what is left is reported as not run.
 
     Raises:
         InputError: A cell's release or subset is not among the subjects.
@@ -84,16 +91,17 @@ def run_cells(cells: Sequence[Cell], subjects: Sequence[Subject], options: Optio
         with tempfile.TemporaryDirectory(prefix="patchtool-cells-") as scratch:
             batches = [group] if chosen.fork else [[cell] for cell in group]
             for batch in batches:
-                yield from _Worker(trees[release], Path(scratch), chosen).run(batch)
+                yield from _Worker(trees[release], Path(scratch), chosen, stopped or _never).run(batch)
 
 
 class _Worker:
     """One worker process and the cells it is given."""
 
-    def __init__(self, subject: Subject, scratch: Path, options: Options) -> None:
+    def __init__(self, subject: Subject, scratch: Path, options: Options, stopped: Callable[[], bool]) -> None:
         self._subject = subject
         self._scratch = scratch
         self._options = options
+        self._stopped = stopped
 
     def run(self, cells: Sequence[Cell]) -> Iterator[CellResult]:
         """Run cells; when the worker dies, what is left is reported as not run."""
@@ -155,15 +163,23 @@ class _Worker:
         except BrokenPipeError:
             return {}
         limit = self._options.import_timeout + self._options.timeout
-        line = _read_line(process.stdout, limit)
+        line = _read_line(process.stdout, limit, self._stopped)
         answer: dict[str, object] = json.loads(line) if line else {}
         return answer
 
 
-def _read_line(stream: IO[bytes], seconds: float) -> bytes:
+def _never() -> bool:
+    return False
+
+
+def _read_line(stream: IO[bytes], seconds: float, stopped: Callable[[], bool]) -> bytes:
     import select
 
-    return stream.readline() if select.select([stream], [], [], seconds)[0] else b""
+    until = time.monotonic() + seconds
+    while (left := until - time.monotonic()) > 0 and not stopped():
+        if select.select([stream], [], [], min(left, 0.2))[0]:
+            return stream.readline()
+    return b""
 
 
 def _write_overlay(scratch: Path, files: Mapping[str, bytes]) -> Path:
