@@ -89,8 +89,8 @@ class _NpuOperators:
     """``torch.ops.npu``: the references, and an error that names anything else."""
 
     def __init__(self) -> None:
-        operators = (verify.recurrent_gated_delta_rule, verify.chunk_gated_delta_rule, conv.causal_conv1d)
-        self.__dict__.update(_named(*operators))
+        rules = (verify.recurrent_gated_delta_rule, verify.chunk_gated_delta_rule)
+        self.__dict__.update(_named(*rules, conv.causal_conv1d, conv.causal_conv1d_update))
 
     def __getattr__(self, name: str) -> object:
         raise AttributeError(f"torch.ops.npu.{name} has no CPU reference")

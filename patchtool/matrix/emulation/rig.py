@@ -68,6 +68,10 @@ class Tokens:
         """The first tokens of the run."""
         return Tokens(self.qkv[:, :count], self.a[:, :count], self.b[:, :count])
 
+    def after(self, count: int) -> Tokens:
+        """The run without its first tokens."""
+        return Tokens(self.qkv[:, count:], self.a[:, count:], self.b[:, count:])
+
     def then(self, *others: Tokens) -> Tokens:
         """This run and others after it."""
         runs = (self, *others)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import torch
 
 from patchtool.matrix.emulation.expect import same_state, trial
-from patchtool.matrix.emulation.rig import Rig, Tokens
+from patchtool.matrix.emulation.rig import Rig, Shape, Tokens
 
 PROMPTS = (5, 6)
 OWN = (3, 5)
@@ -68,6 +68,20 @@ def prefilled(past: Tokens) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 @trial(needs=(), gate=True)
+def test_a_prompt_in_two_parts_without_speculation() -> None:
+    rig = Rig(Shape(drafts=None))
+    rig.bind(1, 3)
+    prompt = rig.tokens(7)
+    rig.prefill((1,), (prompt.first(4),))
+    rig.prefill((1,), (prompt.after(4),), prefix=4)
+    whole = Rig(Shape(drafts=None))
+    whole.bind(1, 3)
+    whole.prefill((1,), (prompt,))
+    same_state("SSM after a prompt in two parts", rig.ssm(3), whole.ssm(3))
+    same_state("window after a prompt in two parts", rig.conv(3), whole.conv(3))
+
+
+@trial(needs=())
 def test_a_prompt_in_two_parts() -> None:
     scene = Scene()
     more = [scene.rig.tokens(3) for _ in OWN]

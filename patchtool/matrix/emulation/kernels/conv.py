@@ -123,6 +123,25 @@ def causal_conv1d_update_v2(
     return out
 
 
+def causal_conv1d_update(
+    x: torch.Tensor,
+    weight: torch.Tensor,
+    conv_state: torch.Tensor,
+    conv_state_indices: torch.Tensor,
+    bias: torch.Tensor | None,
+    num_accepted_tokens: torch.Tensor | None,
+    query_start_loc: None,
+    activation_mode: int,
+    pad_slot_id: int,
+) -> torch.Tensor:
+    """The same under the name and argument order that earlier releases call."""
+    del query_start_loc
+    activation = "silu" if activation_mode else None
+    return causal_conv1d_update_v2(
+        x, conv_state, weight, bias, activation, conv_state_indices, num_accepted_tokens, pad_slot_id
+    )
+
+
 def causal_conv1d(
     x: torch.Tensor,
     weight: torch.Tensor,
