@@ -36,7 +36,8 @@ class LocalExecutor:
             try:
                 while not stop.is_set():
                     batch = waiting.get_nowait()
-                    for result in run_batch(batch, trees[batch.release], self._settings.options, stop.is_set):
+                    options = self._settings.options_for(batch.tier)
+                    for result in run_batch(batch, trees[batch.release], options, stop.is_set):
                         heard.put(result)
             except queue.Empty:
                 heard.put(None)

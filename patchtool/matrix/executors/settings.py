@@ -4,22 +4,31 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from patchtool.domain.errors import InputError
+from patchtool.matrix.cell import Tier
 from patchtool.matrix.local import Options
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from patchtool.domain.release import Release
-    from patchtool.matrix.cell import Cell, Tier
-    from patchtool.matrix.environment import Fingerprint
+    from patchtool.matrix.cell import Cell
+    from patchtool.matrix.fingerprint import Fingerprint
     from patchtool.matrix.local import Subject
 
 SMALLEST = 6
 """A worker pays a tree's imports once; below this many cells a second worker costs more than it saves."""
+
+
+NEEDS: Mapping[Tier, Mapping[str, float]] = {
+    Tier.STATIC: {"CPU": 1},
+    Tier.EMULATED: {"CPU": 1},
+    Tier.NPU: {"NPU": 1},
+}
+"""What a batch asks of a cluster's node; Ray counts the ``NPU``s of Ascend hosts by itself."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +37,7 @@ class Settings:
 
     Args:
         options: How a worker runs its cells.
+        timeouts: Seconds a cell may take on a tier, where that differs from the options.
         workers: How many at a time; 0 for as many as there are cores.
         address: Of the cluster; ``local`` starts one, empty takes the running one.
         node_python: Interpreter of the cells on a cluster's nodes; empty for the node's own.
@@ -38,6 +48,7 @@ class Settings:
     """
 
     options: Options = field(default_factory=Options)
+    timeouts: Mapping[Tier, float] = field(default_factory=dict)
     workers: int = 0
     address: str = ""
     node_python: str = ""
@@ -45,6 +56,10 @@ class Settings:
     expected: Fingerprint | None = None
     retries: int = 2
     start_timeout: float = 120.0
+
+    def options_for(self, tier: Tier) -> Options:
+        """How a worker runs the cells of one tier."""
+        return replace(self.options, timeout=self.timeouts.get(tier, self.options.timeout))
 
 
 @dataclass(frozen=True)

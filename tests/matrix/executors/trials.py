@@ -1,0 +1,54 @@
+"""Trivial tests that cells of fake trees run."""
+
+import os
+import time
+
+
+def test_green():
+    pass
+
+
+def test_red():
+    raise AssertionError("got 1, want 2")
+
+
+def test_patched():
+    from pathlib import Path
+
+    assert (Path(os.environ["OVERLAY"]) / "sglang/fix.py").exists(), "not patched"
+
+
+def test_slow():
+    time.sleep(0.4)
+
+
+def test_hangs():
+    time.sleep(600)
+
+
+def test_exits():
+    os._exit(9)
+
+
+def test_out_of_memory():
+    import resource
+
+    resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
+    os.kill(os.getpid(), 9) if not _fits() else None
+
+
+def _fits():
+    try:
+        return len(bytearray(4 << 30)) < 0
+    except MemoryError:
+        return False
+
+
+def test_kills_worker():
+    os.kill(os.getppid(), 9)
+    time.sleep(600)
+
+
+def test_environment():
+    assert "PATCHTOOL_STRAY" not in os.environ, "a variable of the caller came through"
+    assert os.environ["PYTHONHASHSEED"] == "0"
