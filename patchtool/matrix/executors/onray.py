@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import logging
 import os
+import socket
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from patchtool.domain.errors import EnvironmentFault, InputError
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 
 TRIED = "2.60.0"
 """The version of Ray that this was run with."""
+_KNOCK = 10.0
 
 
 class RayExecutor:
@@ -72,6 +75,7 @@ def _cluster(ray: Any, settings: Settings) -> Iterator[None]:
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         options |= {"num_cpus": settings.workers or cores(), "include_dashboard": False}
     try:
+        _knock(address)
         ray.init(address=address, **options)
     except Exception as error:
         raise EnvironmentFault(
@@ -83,6 +87,16 @@ def _cluster(ray: Any, settings: Settings) -> Iterator[None]:
         yield
     finally:
         ray.shutdown()
+
+
+def _knock(address: str) -> None:
+    """See that somebody listens: Ray itself waits minutes for an address where nobody does."""
+    if address == "auto":
+        noted = Path(os.environ.get("RAY_TMPDIR", "/tmp")) / "ray" / "ray_current_cluster"  # noqa: S108  Ray's own place
+        address = os.environ.get("RAY_ADDRESS") or (noted.read_text() if noted.is_file() else "")
+    host, colon, port = address.rpartition(":")
+    if colon and port.isdigit():
+        socket.create_connection((host.strip("[]"), int(port)), timeout=_KNOCK).close()
 
 
 def _lacking(ray: Any, tier: Tier) -> str:

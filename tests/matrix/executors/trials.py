@@ -52,3 +52,11 @@ def test_kills_worker():
 def test_environment():
     assert "PATCHTOOL_STRAY" not in os.environ, "a variable of the caller came through"
     assert os.environ["PYTHONHASHSEED"] == "0"
+
+
+def test_kills_task():
+    """The process that Ray started is the worker's parent."""
+    worker = os.getppid()
+    status = dict(line.split(":", 1) for line in open(f"/proc/{worker}/status"))
+    os.kill(int(status["PPid"]), 9)
+    time.sleep(600)
