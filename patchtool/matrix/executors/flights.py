@@ -107,9 +107,7 @@ class Flights:
             scheduling_strategy="SPREAD",
             name=f"patchtool {batch.release} {batch.tier.value}",
         )
-        reference = task.remote(
-            self._code, self._sent[subject.tree], pickle.dumps(payload), self._settings.node_cache
-        )
+        reference = task.remote(self._code, self._sent[subject.tree], pickle.dumps(payload), self._settings.node_cache)
         self._flights[reference] = flight
 
     def _listen(self, reference: Any) -> Iterator[CellResult]:

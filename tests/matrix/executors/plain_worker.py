@@ -23,7 +23,12 @@ def run(job):
         runpy.run_path(job["file"])[job["function"]]()
     except AssertionError as error:
         outcome, detail = "failed", str(error)
-    return {"outcome": outcome, "detail": detail, "seconds": time.monotonic() - started, "numbers": {"pid": os.getpid()}}
+    return {
+        "outcome": outcome,
+        "detail": detail,
+        "seconds": time.monotonic() - started,
+        "numbers": {"pid": os.getpid()},
+    }
 
 
 if __name__ == "__main__":

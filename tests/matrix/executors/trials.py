@@ -56,7 +56,8 @@ def test_environment():
 
 def test_kills_task():
     """The process that Ray started is the worker's parent."""
-    worker = os.getppid()
-    status = dict(line.split(":", 1) for line in open(f"/proc/{worker}/status"))
-    os.kill(int(status["PPid"]), 9)
+    from pathlib import Path
+
+    lines = Path(f"/proc/{os.getppid()}/status").read_text().splitlines()
+    os.kill(int(dict(line.split(":", 1) for line in lines)["PPid"]), 9)
     time.sleep(600)

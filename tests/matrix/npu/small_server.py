@@ -1,0 +1,65 @@
+"""A small OpenAI-compatible server that takes the real one's arguments, answers as well as its tree is, and fails on order."""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import sglang
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--host")
+parser.add_argument("--port", type=int)
+parser.add_argument("--model-path")
+parser.add_argument("--fault", default=getattr(sglang, "FAULT", ""))
+asked = parser.parse_args()
+answered = 0
+
+
+class Handler(BaseHTTPRequestHandler):
+    def do_GET(self):
+        if asked.fault == "unhealthy":
+            self.send_error(503)
+        elif asked.fault == "hangs":
+            time.sleep(600)
+        elif asked.fault == "garbage":
+            self.wfile.write(b"\x00\x01 this is not HTTP\n")
+        else:
+            self._say({"data": [{"id": asked.model_path}]})
+
+    def do_POST(self):
+        global answered
+        self.rfile.read(int(self.headers["Content-Length"]))
+        answered += 1
+        if asked.fault == "dies later" and answered > 3:
+            print("RuntimeError: device lost", flush=True)
+            os._exit(70)
+        # the first of every ten answers are right, as many as the tree is good for
+        right = (answered - 1) % 10 < sglang.RIGHT
+        self._say({"choices": [{"message": {"role": "assistant", "content": "right" if right else "wrong"}}]})
+
+    def _say(self, body):
+        data = json.dumps(body).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def log_message(self, *_):
+        pass
+
+
+if asked.fault == "does not start":
+    print("AttributeError: 'NPUMHATokenToKVPool' object has no attribute 'data_strides'", flush=True)
+    sys.exit(1)
+if asked.fault == "leaves children":
+    subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+if "SMALL_SERVER_PID" in os.environ:
+    with open(os.environ["SMALL_SERVER_PID"], "a") as file:  # noqa: PTH123
+        file.write(f"{os.getpid()}\n")
+server = ThreadingHTTPServer((asked.host, asked.port), Handler)
+threading.Thread(target=server.serve_forever).start()
