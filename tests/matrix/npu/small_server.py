@@ -1,4 +1,4 @@
-"""A small OpenAI-compatible server that takes the real one's arguments, answers as well as its tree is, and fails on order."""
+"""A small OpenAI-compatible server with the real one's arguments: as good as its tree, and it fails on order."""
 
 import argparse
 import json
@@ -36,7 +36,7 @@ class Handler(BaseHTTPRequestHandler):
         self.rfile.read(int(self.headers["Content-Length"]))
         answered += 1
         if asked.fault == "dies later" and answered > 3:
-            print("RuntimeError: device lost", flush=True)
+            print("RuntimeError: device lost", flush=True)  # noqa: T201
             os._exit(70)
         # the first of every ten answers are right, as many as the tree is good for
         right = (answered - 1) % 10 < sglang.RIGHT
@@ -54,7 +54,7 @@ class Handler(BaseHTTPRequestHandler):
 
 
 if asked.fault == "does not start":
-    print("AttributeError: 'NPUMHATokenToKVPool' object has no attribute 'data_strides'", flush=True)
+    print("AttributeError: 'NPUMHATokenToKVPool' object has no attribute 'data_strides'", flush=True)  # noqa: T201
     sys.exit(1)
 if asked.fault == "leaves children":
     subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])

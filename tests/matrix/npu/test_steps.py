@@ -73,7 +73,10 @@ def test_a_port_in_use_is_named(tmp_path: Path):
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        with pytest.raises(StepFault, match=f"port {port} is in use") as fault, served([], tmp_path / "x", {}, port=port):
+        with (
+            pytest.raises(StepFault, match=f"port {port} is in use") as fault,
+            served([], tmp_path / "x", {}, port=port),
+        ):
             pass
     assert fault.value.outcome is Outcome.ERROR
 

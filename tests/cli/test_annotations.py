@@ -1,0 +1,28 @@
+"""GitHub's workflow commands."""
+
+from patchtool.cli.annotations import annotations
+from tests.cli.run_of_cells import ROOT, judged, proofs
+
+
+def test_lines():
+    lines = annotations(judged(), proofs(), ROOT).splitlines()
+    assert lines == [
+        "::error title=wrong on v0.5.13 is disputed::wrong%3A%3Atest_state".replace("%3A", ":")
+        + ": got \x1b[31m1\x00\ufffe, want <2> & 100%25%0Amore",
+        "::error file=patches/wrong/test_it.py,title=v0.5.13/emulated/pristine/wrong%3A%3Atest_state::"
+        "failed, expected green. got \x1b[31m1\x00\ufffe, want <2> & 100%25%0Amore",
+        "::error title=could not run%3A v0.5.13/emulated/fast/wrong%3A%3Atest_state and 1 more::"
+        "einops is not installed",
+        "::warning file=ci/matrix.toml,title=could not run%3A v0.5.13/npu/fast/Qwen%3A%3Agsm8k::no NPU",
+        "::error file=patches/fast/test_it.py,title=could not run%3A v0.5.13/emulated/fast/fast%3A%3Atest_long::"
+        "no answer",
+    ]
+
+
+def test_files_outside_the_checkout_are_not_named(tmp_path):
+    assert "file=" not in annotations(judged(), proofs(), tmp_path)
+
+
+def test_a_good_run_says_nothing():
+    good = [each for each in judged() if each.verdict.value == "as-expected"]
+    assert annotations(good, [], ROOT) == ""

@@ -1,0 +1,56 @@
+"""The terminal's text and the JSON document of a run."""
+
+import json
+
+from patchtool.cli.testtext import test_text as text_of
+from patchtool.matrix.document import test_document as document_of
+from tests.cli.run_of_cells import judged, proofs
+
+
+def test_text():
+    said = text_of(judged(), proofs())
+    head = "patch  release  structural  pristine  patched  verdict\nfast   v0.5.13  applied     red       green    agrees\n"
+    assert said.startswith(head)
+    assert "\\x1b[31m1\\x00" in said, "a terminal must not obey what upstream printed"
+    assert "v0.5.13/emulated/fast/wrong::test_state and 1 more: error: einops is not installed" in said
+    assert "v0.5.13 fast::test_syncs: syncs 12 -> 1" in said
+    assert "pristine/suite::test_eager: upstream wipes it" in said
+    assert "no kernel maths" in said
+    assert said.endswith(
+        "8 cells: 3 as-expected, 1 unexpected, 4 could-not-run (2 error, 3 failed, 1 passed, 1 skipped, 1 timeout)\n"
+    )
+
+
+def test_colours_and_every_cell_on_demand():
+    said = text_of(judged(), proofs(), verbose=True, color=True)
+    assert "\x1b[31mdisputes\x1b[0m" in said
+    assert "as-expected  failed  0.70 s  v0.5.13/emulated/pristine/fast::test_syncs" in said
+
+
+def test_nothing_ran():
+    assert text_of([], []) == "0 cells: 0 as-expected, 0 unexpected, 0 could-not-run\n"
+
+
+def test_document():
+    document = json.loads(json.dumps(document_of(judged(), proofs())))
+    assert [cell["id"] for cell in document["cells"]] == sorted(cell["id"] for cell in document["cells"])
+    (red,) = [cell for cell in document["cells"] if cell["id"].endswith("pristine/fast::test_syncs")]
+    assert red == {
+        "id": "v0.5.13/emulated/pristine/fast::test_syncs",
+        "tier": "emulated",
+        "release": "v0.5.13",
+        "patches": [],
+        "test": "fast::test_syncs",
+        "outcome": "failed",
+        "expected": "red",
+        "verdict": "as-expected",
+        "seconds": 0.7,
+        "detail": "syncs in 6 layers: got 12, want 1",
+        "why": None,
+        "numbers": {"syncs": 12},
+    }
+    assert [(proof["patch"], proof["structural"], proof["verdict"]) for proof in document["proofs"]] == [
+        ("fast", "applied", "agrees"),
+        ("wrong", "landed", "disputes"),
+        ("none", "absent", "none"),
+    ]
