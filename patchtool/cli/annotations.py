@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from patchtool.matrix.verdict import Judged, PatchProof
 
 
-def annotations(judged: Iterable[Judged], proofs: Iterable[PatchProof], root: Path) -> str:
+def github_annotations(judged: Iterable[Judged], proofs: Iterable[PatchProof], root: Path) -> str:
     """One line per dispute and unexpected cell, and one per reason for which cells could not run.
 
     Args:

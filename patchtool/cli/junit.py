@@ -45,7 +45,8 @@ def junit_xml(judged: Sequence[Judged], proofs: Iterable[PatchProof]) -> bytes:
         _count(suite)
     _total(root)
     ET.indent(root)
-    return ET.tostring(root, encoding="utf-8", xml_declaration=True) + b"\n"
+    data: bytes = ET.tostring(root, encoding="utf-8", xml_declaration=True)
+    return data + b"\n"
 
 
 def _suite(judged: Judged) -> str:

@@ -73,7 +73,9 @@ class Table:
             raise self.wrong(None, f"{key} is missing")
         if kind is float and type(value) is int:
             value = float(value)
-        good = type(value) is kind and (kind is not list or all(isinstance(item, str) for item in value))
+        good = type(value) is kind and (
+            kind is not list or all(isinstance(item, str) for item in self._values.get(key, default))
+        )
         if not good:
             raise self.wrong(key, f"{key} must be {_WORDS[kind]}")
         return value  # type: ignore[no-any-return]

@@ -1,11 +1,11 @@
 """GitHub's workflow commands."""
 
-from patchtool.cli.annotations import annotations
+from patchtool.cli.annotations import github_annotations
 from tests.cli.run_of_cells import ROOT, judged, proofs
 
 
-def test_lines():
-    lines = annotations(judged(), proofs(), ROOT).splitlines()
+def test_lines() -> None:
+    lines = github_annotations(judged(), proofs(), ROOT).splitlines()
     assert lines == [
         "::error title=wrong on v0.5.13 is disputed::wrong%3A%3Atest_state".replace("%3A", ":")
         + ": got \x1b[31m1\x00\ufffe, want <2> & 100%25%0Amore",
@@ -19,10 +19,10 @@ def test_lines():
     ]
 
 
-def test_files_outside_the_checkout_are_not_named(tmp_path):
-    assert "file=" not in annotations(judged(), proofs(), tmp_path)
+def test_files_outside_the_checkout_are_not_named(tmp_path) -> None:
+    assert "file=" not in github_annotations(judged(), proofs(), tmp_path)
 
 
-def test_a_good_run_says_nothing():
+def test_a_good_run_says_nothing() -> None:
     good = [each for each in judged() if each.verdict.value == "as-expected"]
-    assert annotations(good, [], ROOT) == ""
+    assert github_annotations(good, [], ROOT) == ""

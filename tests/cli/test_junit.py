@@ -30,7 +30,7 @@ CHILDREN = {
 }
 
 
-def test_structure():
+def test_structure() -> None:
     root = ET.fromstring(junit_xml(judged(), proofs()))
     assert root.tag == "testsuites"
     for element in root.iter():
@@ -38,7 +38,7 @@ def test_structure():
         assert {child.tag for child in element} <= CHILDREN.get(element.tag, set())
 
 
-def test_counts_and_kinds():
+def test_counts_and_kinds() -> None:
     root = ET.fromstring(junit_xml(judged(), proofs()))
     suites = {suite.get("name"): suite for suite in root}
     assert list(suites) == ["v0.5.13/emulated", "v0.5.13/npu", "v0.5.13/proofs"]
@@ -49,7 +49,7 @@ def test_counts_and_kinds():
     assert counts == {"v0.5.13/emulated": (7, 1, 3, 0), "v0.5.13/npu": (1, 0, 0, 1), "v0.5.13/proofs": (3, 1, 0, 1)}
 
 
-def test_a_red_that_must_be_red_is_a_success_and_says_so():
+def test_a_red_that_must_be_red_is_a_success_and_says_so() -> None:
     root = ET.fromstring(junit_xml(judged(), proofs()))
     case = root.find(".//testcase[@classname='pristine.fast']")
     assert case is not None
@@ -58,18 +58,18 @@ def test_a_red_that_must_be_red_is_a_success_and_says_so():
     assert said == {"outcome": "failed", "verdict": "as-expected", "expected": "red", "syncs": "12"}
 
 
-def test_characters_that_xml_cannot_hold_are_shown():
+def test_characters_that_xml_cannot_hold_are_shown() -> None:
     failure = ET.fromstring(junit_xml(judged(), proofs())).find(".//failure")
     assert failure is not None
     assert failure.text == "got \\x1b[31m1\\x00\\ufffe, want <2> & 100%\nmore"
 
 
-def test_an_empty_run():
+def test_an_empty_run() -> None:
     assert ET.fromstring(junit_xml([], [])).get("tests") == "0"
 
 
 @pytest.mark.skipif(_MISSING and not _REQUIRED, reason="junitparser is not installed")
-def test_a_real_consumer_reads_it(tmp_path):
+def test_a_real_consumer_reads_it(tmp_path) -> None:
     import junitparser
 
     (tmp_path / "junit.xml").write_bytes(junit_xml(judged(), proofs()))

@@ -7,7 +7,7 @@ from patchtool.matrix.document import test_document as document_of
 from tests.cli.run_of_cells import judged, proofs
 
 
-def test_text():
+def test_text() -> None:
     said = text_of(judged(), proofs())
     head = "patch  release  structural  pristine  patched  verdict\nfast   v0.5.13  applied     red       green    agrees\n"
     assert said.startswith(head)
@@ -21,17 +21,17 @@ def test_text():
     )
 
 
-def test_colours_and_every_cell_on_demand():
+def test_colours_and_every_cell_on_demand() -> None:
     said = text_of(judged(), proofs(), verbose=True, color=True)
     assert "\x1b[31mdisputes\x1b[0m" in said
     assert "as-expected  failed  0.70 s  v0.5.13/emulated/pristine/fast::test_syncs" in said
 
 
-def test_nothing_ran():
+def test_nothing_ran() -> None:
     assert text_of([], []) == "0 cells: 0 as-expected, 0 unexpected, 0 could-not-run\n"
 
 
-def test_document():
+def test_document() -> None:
     document = json.loads(json.dumps(document_of(judged(), proofs())))
     assert [cell["id"] for cell in document["cells"]] == sorted(cell["id"] for cell in document["cells"])
     (red,) = [cell for cell in document["cells"] if cell["id"].endswith("pristine/fast::test_syncs")]

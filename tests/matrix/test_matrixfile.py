@@ -17,7 +17,7 @@ GROUP = (
 ROW = '[[model]]\nname = "m"\nmodel = "org/m"\n'
 
 
-def test_the_projects_own_file():
+def test_the_projects_own_file() -> None:
     found = parse_matrix(OURS.read_bytes(), "ci/matrix.toml")
     assert {group.tier for group in found.groups} == set(Tier)
     assert {row.name: row.accuracy[0].dataset for row in found.models}["Qwen3.6-27B"] == "gpqa_diamond"
@@ -26,14 +26,14 @@ def test_the_projects_own_file():
     assert found.timeouts[Tier.NPU] > found.timeouts[Tier.EMULATED]
 
 
-def test_groups_and_known_reds():
+def test_groups_and_known_reds() -> None:
     known = '[[known-red]]\nrelease = "0.5.13"\ntest = "lossless::test_eager"\nreason = "wipes state"\n'
     found = parse_matrix((GROUP + known).encode(), "m.toml")
     assert found.groups == (Group(("pin", "0.5.14"), ((), ("mtp_tracking",)), Tier.EMULATED, ("graph",)),)
     assert found.known == (KnownRed("0.5.13", "lossless::test_eager", "wipes state"),)
 
 
-def test_rows_take_the_shared_flags_and_environment():
+def test_rows_take_the_shared_flags_and_environment() -> None:
     text = 'server-flags = ["--device", "npu"]\nserver-environment = { A = "1", B = "2" }\n'
     text += ROW + 'flags = ["--tp-size", "2"]\nenvironment = { B = "3" }\n'
     text += '[[model.accuracy]]\ndataset = "gsm8k"\nthreshold = 1\n'
@@ -64,7 +64,7 @@ def test_rows_take_the_shared_flags_and_environment():
         pytest.param("cells = 3\n", 1, "cells must be tables", id="not tables"),
     ],
 )  # fmt: skip
-def test_what_it_may_not_say(text: str, line: int, problem: str):
+def test_what_it_may_not_say(text: str, line: int, problem: str) -> None:
     with pytest.raises(InputError) as error:
         parse_matrix(text.encode(), "m.toml")
     assert error.value.message.startswith(f"m.toml:{line}: ")

@@ -44,7 +44,7 @@ class Counting:
             yield CellResult(each, Outcome.PASSED, 0.5, "", {"syncs": 1})
 
 
-def test_a_result_comes_back_as_it_was(tmp_path: Path, cell: Cell, subject: Subject):
+def test_a_result_comes_back_as_it_was(tmp_path: Path, cell: Cell, subject: Subject) -> None:
     executor = Counting()
     first = list(kept(tmp_path).run(executor, [cell], [subject]))
     assert list(kept(tmp_path).run(executor, [cell], [subject])) == first
@@ -53,19 +53,19 @@ def test_a_result_comes_back_as_it_was(tmp_path: Path, cell: Cell, subject: Subj
     assert len(executor.ran) == 2
 
 
-def test_the_expectation_is_not_part_of_a_result(tmp_path: Path, cell: Cell, subject: Subject):
+def test_the_expectation_is_not_part_of_a_result(tmp_path: Path, cell: Cell, subject: Subject) -> None:
     kept(tmp_path).put(CellResult(cell, Outcome.PASSED), subject)
     other = replace(cell, expected=Colour.RED)
     assert kept(tmp_path).get(other, subject) == CellResult(other, Outcome.PASSED)
 
 
 @pytest.mark.parametrize("outcome", [each for each in Outcome if not each.ran])
-def test_what_could_not_run_is_tried_again(tmp_path: Path, cell: Cell, subject: Subject, outcome: Outcome):
+def test_what_could_not_run_is_tried_again(tmp_path: Path, cell: Cell, subject: Subject, outcome: Outcome) -> None:
     kept(tmp_path).put(CellResult(cell, outcome), subject)
     assert kept(tmp_path).get(cell, subject) is None
 
 
-def test_every_input_counts(tmp_path: Path, cell: Cell, subject: Subject):
+def test_every_input_counts(tmp_path: Path, cell: Cell, subject: Subject) -> None:
     kept(tmp_path).put(CellResult(cell, Outcome.PASSED), subject)
     assert kept(tmp_path).get(cell, subject) is not None
     assert kept(tmp_path, "abd").get(cell, subject) is None
@@ -79,19 +79,19 @@ def test_every_input_counts(tmp_path: Path, cell: Cell, subject: Subject):
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"outcome": "green"}', '{"outcome": "passed"}', "\x00"])
-def test_a_broken_entry_is_a_miss(tmp_path: Path, cell: Cell, subject: Subject, content: str):
+def test_a_broken_entry_is_a_miss(tmp_path: Path, cell: Cell, subject: Subject, content: str) -> None:
     kept(tmp_path).put(CellResult(cell, Outcome.PASSED), subject)
     (entry,) = (tmp_path / "cache").glob("*/*.json")
     entry.write_text(content)
     assert kept(tmp_path).get(cell, subject) is None
 
 
-def test_a_folder_that_cannot_be_written_to_does_not_matter(tmp_path: Path, cell: Cell, subject: Subject):
+def test_a_folder_that_cannot_be_written_to_does_not_matter(tmp_path: Path, cell: Cell, subject: Subject) -> None:
     (tmp_path / "cache").write_text("a file")
     assert [each.outcome for each in kept(tmp_path).run(Counting(), [cell], [subject])] == [Outcome.PASSED]
 
 
-def test_the_last_run_is_remembered(tmp_path: Path, cell: Cell):
+def test_the_last_run_is_remembered(tmp_path: Path, cell: Cell) -> None:
     assert kept(tmp_path).last_failed() is None
     good = replace(cell, patches=())
     kept(tmp_path).remember(

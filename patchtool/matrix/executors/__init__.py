@@ -9,7 +9,7 @@ from patchtool.matrix.executors.onray import RayExecutor
 from patchtool.matrix.executors.processes import LocalExecutor
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Generator, Mapping, Sequence
 
     from patchtool.matrix.cell import Cell, CellResult
     from patchtool.matrix.executors.settings import Settings
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class Executor(Protocol):
     """Runs cells somewhere."""
 
-    def run(self, cells: Sequence[Cell], subjects: Sequence[Subject]) -> Iterator[CellResult]:
+    def run(self, cells: Sequence[Cell], subjects: Sequence[Subject]) -> Generator[CellResult, None, None]:
         """Run cells and give each result as it comes: every cell exactly once, in no particular order.
 
         Closing the iterator, or an interrupt, ends what is still running.

@@ -15,7 +15,7 @@ from patchtool.matrix.executors.settings import NEEDS, Settings, cores, share_ou
 from patchtool.matrix.fingerprint import fingerprint
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Generator, Iterator, Sequence
 
     from patchtool.matrix.local import Subject
 
@@ -30,7 +30,7 @@ class RayExecutor:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
 
-    def run(self, cells: Sequence[Cell], subjects: Sequence[Subject]) -> Iterator[CellResult]:
+    def run(self, cells: Sequence[Cell], subjects: Sequence[Subject]) -> Generator[CellResult, None, None]:
         """Run cells; see ``Executor``."""
         from patchtool.matrix.executors.flights import Flights
 

@@ -10,7 +10,7 @@ from patchtool.matrix.executors.settings import Batch, Settings, cores, share_ou
 from patchtool.matrix.executors.tiers import run_batch
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Generator, Iterator, Sequence
 
     from patchtool.matrix.cell import Cell, CellResult
     from patchtool.matrix.local import Subject
@@ -22,7 +22,7 @@ class LocalExecutor:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
 
-    def run(self, cells: Sequence[Cell], subjects: Sequence[Subject]) -> Iterator[CellResult]:
+    def run(self, cells: Sequence[Cell], subjects: Sequence[Subject]) -> Generator[CellResult, None, None]:
         """Run cells; see ``Executor``."""
         trees = subjects_of(cells, subjects)
         workers = self._settings.workers or cores()

@@ -17,7 +17,7 @@ def run(options: Options, cells, subjects, workers: int = 2):
     return list(executor("local", Settings(options, workers=workers)).run(cells, subjects))
 
 
-def test_outcomes_are_told_apart(tmp_path: Path, options: Options, monkeypatch: pytest.MonkeyPatch):
+def test_outcomes_are_told_apart(tmp_path: Path, options: Options, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATCHTOOL_STRAY", "1")
     names = ("test_green", "test_red", "test_exits", "test_out_of_memory", "test_environment", "test_patched")
     results = run(options, [cell(name) for name in names], [subject(tmp_path)])
@@ -34,24 +34,24 @@ def test_outcomes_are_told_apart(tmp_path: Path, options: Options, monkeypatch: 
     assert details["test_exits"].endswith("ended with 9")
 
 
-def test_patched_cells_see_their_overlay(tmp_path: Path, options: Options):
+def test_patched_cells_see_their_overlay(tmp_path: Path, options: Options) -> None:
     (result,) = run(options, [cell("test_patched", patches=("fix",))], [subject(tmp_path)])
     assert result.outcome is Outcome.PASSED
 
 
-def test_a_cell_that_hangs_is_a_timeout(tmp_path: Path, python: str):
+def test_a_cell_that_hangs_is_a_timeout(tmp_path: Path, python: str) -> None:
     options = Options(python=python, timeout=0.5)
     results = run(options, [cell("test_hangs"), cell("test_green")], [subject(tmp_path)])
     assert outcomes(results) == {"test_hangs": Outcome.TIMEOUT, "test_green": Outcome.PASSED}
 
 
-def test_a_dead_worker_leaves_no_cell_without_an_answer(tmp_path: Path, options: Options):
+def test_a_dead_worker_leaves_no_cell_without_an_answer(tmp_path: Path, options: Options) -> None:
     results = run(options, [cell("test_kills_worker"), cell("test_green")], [subject(tmp_path)])
     assert outcomes(results) == {"test_kills_worker": Outcome.ERROR, "test_green": Outcome.ERROR}
     assert "worker ended" in results[1].detail
 
 
-def test_a_tree_that_does_not_import_is_an_error(tmp_path: Path, options: Options):
+def test_a_tree_that_does_not_import_is_an_error(tmp_path: Path, options: Options) -> None:
     (result,) = run(options, [cell("test_green")], [subject(tmp_path, body="FAULT = 'no torchvision here'")])
     assert (result.outcome, result.detail) == (
         Outcome.ERROR,
@@ -59,7 +59,7 @@ def test_a_tree_that_does_not_import_is_an_error(tmp_path: Path, options: Option
     )
 
 
-def test_releases_run_side_by_side(tmp_path: Path, options: Options):
+def test_releases_run_side_by_side(tmp_path: Path, options: Options) -> None:
     releases = ("0.5.13", "0.5.14")
     cells = [cell("test_slow", release, number=n) for release in releases for n in range(5)]
     began = time.monotonic()
@@ -68,7 +68,7 @@ def test_releases_run_side_by_side(tmp_path: Path, options: Options):
     assert time.monotonic() - began < 10 * 0.4
 
 
-def test_closing_the_results_ends_what_runs(tmp_path: Path, python: str):
+def test_closing_the_results_ends_what_runs(tmp_path: Path, python: str) -> None:
     cells = [cell("test_green"), cell("test_hangs")]
     results = executor("local", Settings(Options(python=python, timeout=60))).run(cells, [subject(tmp_path)])
     assert next(results).outcome is Outcome.PASSED
@@ -87,14 +87,14 @@ def test_closing_the_results_ends_what_runs(tmp_path: Path, python: str):
         pytest.param((), 2, [], id="nothing to do"),
     ],
 )
-def test_batches(counts, workers, sizes):
+def test_batches(counts, workers, sizes) -> None:
     cells = [cell("test_green", f"0.5.{n}", number=k) for n, count in enumerate(counts) for k in range(count)]
     batches = share_out(cells, workers)
     assert [len(batch.cells) for batch in batches] == sizes
     assert [each for batch in batches for each in batch.cells] == cells
 
 
-def test_unknown_executors_and_trees_are_refused(tmp_path: Path, options: Options):
+def test_unknown_executors_and_trees_are_refused(tmp_path: Path, options: Options) -> None:
     with pytest.raises(InputError, match="not an executor"):
         executor("slurm", Settings())
     with pytest.raises(InputError, match=r"no tree was given for v0\.5\.14"):

@@ -53,7 +53,7 @@ def run(settings: Settings, cells, subjects):
     return list(executor("ray", settings).run(cells, subjects))
 
 
-def test_outcomes_are_those_of_a_local_run(settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_outcomes_are_those_of_a_local_run(settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATCHTOOL_STRAY", "1")
     names = ("test_green", "test_red", "test_exits", "test_environment", "test_patched", "test_hangs")
     cells = [cell(name) for name in names]
@@ -68,7 +68,7 @@ def test_outcomes_are_those_of_a_local_run(settings: Settings, tmp_path: Path, m
     }
 
 
-def test_a_tree_is_unpacked_once_per_node(settings: Settings, tmp_path: Path):
+def test_a_tree_is_unpacked_once_per_node(settings: Settings, tmp_path: Path) -> None:
     cells = [cell("test_slow", number=n) for n in range(18)]
     results = run(settings, cells, [subject(tmp_path)])
     assert len({result.cell.id for result in results}) == len(results) == 18
@@ -76,7 +76,7 @@ def test_a_tree_is_unpacked_once_per_node(settings: Settings, tmp_path: Path):
     assert len(folders) == 2, "one for our code and one for the tree, and nothing half unpacked"
 
 
-def test_a_damaged_tree_is_unpacked_again(settings: Settings, tmp_path: Path):
+def test_a_damaged_tree_is_unpacked_again(settings: Settings, tmp_path: Path) -> None:
     tree = subject(tmp_path)
     run(settings, [cell("test_green")], [tree])
     (lost,) = (tmp_path / "node").glob("*/sglang/__init__.py")
@@ -84,21 +84,21 @@ def test_a_damaged_tree_is_unpacked_again(settings: Settings, tmp_path: Path):
     assert outcomes(run(settings, [cell("test_green")], [tree])) == {"test_green": Outcome.PASSED}
 
 
-def test_another_environment_could_not_run(settings: Settings, tmp_path: Path, python: str):
+def test_another_environment_could_not_run(settings: Settings, tmp_path: Path, python: str) -> None:
     planned = replace(fingerprint(python), packages={"torch": "2.10.0"})
     results = run(replace(settings, expected=planned), [cell("test_green"), cell("test_red")], [subject(tmp_path)])
     assert {result.outcome for result in results} == {Outcome.ERROR}
     assert "torch none, expected 2.10.0" in results[0].detail
 
 
-def test_a_request_that_no_node_can_meet_does_not_wait(settings: Settings, tmp_path: Path):
+def test_a_request_that_no_node_can_meet_does_not_wait(settings: Settings, tmp_path: Path) -> None:
     began = time.monotonic()
     (result,) = run(settings, [cell("test_green", tier=Tier.NPU)], [subject(tmp_path)])
     assert (result.outcome, result.detail) == (Outcome.SKIPPED, "no node of the cluster has 1 NPU")
     assert time.monotonic() - began < 20
 
 
-def test_a_busy_cluster_is_named(settings: Settings, tmp_path: Path, cluster: SimpleNamespace):
+def test_a_busy_cluster_is_named(settings: Settings, tmp_path: Path, cluster: SimpleNamespace) -> None:
     import ray
 
     ray.init(address=cluster.address, log_to_driver=False)
@@ -115,7 +115,7 @@ def test_a_busy_cluster_is_named(settings: Settings, tmp_path: Path, cluster: Si
     ]
 
 
-def test_a_cell_that_kills_its_ray_worker_is_given_up(settings: Settings, tmp_path: Path):
+def test_a_cell_that_kills_its_ray_worker_is_given_up(settings: Settings, tmp_path: Path) -> None:
     cells = [cell("test_green"), cell("test_kills_task"), cell("test_red")]
     results = run(replace(settings, retries=1), cells, [subject(tmp_path)])
     assert outcomes(results) == {
@@ -127,7 +127,7 @@ def test_a_cell_that_kills_its_ray_worker_is_given_up(settings: Settings, tmp_pa
     assert detail.startswith("started 2 times, and each time lost")
 
 
-def test_closing_the_results_cancels(settings: Settings, tmp_path: Path, options: Options):
+def test_closing_the_results_cancels(settings: Settings, tmp_path: Path, options: Options) -> None:
     settings = replace(settings, options=replace(options, timeout=60))
     marker = tmp_path / "hanging"
     results = executor("ray", settings).run([cell("test_green"), cell("test_hangs")], [subject(tmp_path)])
@@ -145,12 +145,12 @@ def test_closing_the_results_cancels(settings: Settings, tmp_path: Path, options
         pytest.param("127.0.0.1:1", EnvironmentFault, id="nobody there"),
     ],
 )
-def test_addresses_that_do_not_do(settings: Settings, tmp_path: Path, address: str, error: type[Exception]):
+def test_addresses_that_do_not_do(settings: Settings, tmp_path: Path, address: str, error: type[Exception]) -> None:
     with pytest.raises(error):
         run(replace(settings, address=address), [cell("test_green")], [subject(tmp_path)])
 
 
-def test_a_node_killed_in_the_middle(settings: Settings, tmp_path: Path, cluster: SimpleNamespace):
+def test_a_node_killed_in_the_middle(settings: Settings, tmp_path: Path, cluster: SimpleNamespace) -> None:
     cells = [cell("test_slow", number=n) for n in range(24)]
     victim = cluster.others.pop()
     results = []

@@ -21,7 +21,7 @@ answered = 0
 
 
 class Handler(BaseHTTPRequestHandler):
-    def do_GET(self):
+    def do_GET(self) -> None:
         if asked.fault == "unhealthy":
             self.send_error(503)
         elif asked.fault == "hangs":
@@ -31,7 +31,7 @@ class Handler(BaseHTTPRequestHandler):
         else:
             self._say({"data": [{"id": asked.model_path}]})
 
-    def do_POST(self):
+    def do_POST(self) -> None:
         global answered
         self.rfile.read(int(self.headers["Content-Length"]))
         answered += 1
@@ -42,14 +42,14 @@ class Handler(BaseHTTPRequestHandler):
         right = (answered - 1) % 10 < sglang.RIGHT
         self._say({"choices": [{"message": {"role": "assistant", "content": "right" if right else "wrong"}}]})
 
-    def _say(self, body):
+    def _say(self, body) -> None:
         data = json.dumps(body).encode()
         self.send_response(200)
         self.send_header("Content-Length", str(len(data)))
         self.end_headers()
         self.wfile.write(data)
 
-    def log_message(self, *_):
+    def log_message(self, *_) -> None:
         pass
 
 

@@ -79,7 +79,7 @@ def speed(ttft: float = 1.0, throughput: float = 1.0) -> str:
     return f"[[model.speed]]\n{LOAD}ttft = {ttft}\nthroughput = {throughput}\n"
 
 
-def test_both_trees_are_measured_in_one_run(host):
+def test_both_trees_are_measured_in_one_run(host) -> None:
     found = host.run(accuracy() + speed())
     assert {name: result.outcome for name, result in found.items()} == {
         "gsm8k": Outcome.PASSED,
@@ -104,17 +104,17 @@ def test_both_trees_are_measured_in_one_run(host):
         pytest.param(speed(throughput=2), {}, "throughput is 1.600 of pristine", id="throughput"),
     ],
 )
-def test_numbers_that_do_not_do_are_failures(host, measures, trees, detail):
+def test_numbers_that_do_not_do_are_failures(host, measures, trees, detail) -> None:
     ((_, result),) = host.run(measures, **trees).items()
     assert result.outcome is Outcome.FAILED
     assert detail in result.detail
 
 
-def test_a_drop_within_bounds_passes(host):
+def test_a_drop_within_bounds_passes(host) -> None:
     assert host.run(accuracy(drop=0.1), pristine="RIGHT = 9")["gsm8k"].outcome is Outcome.PASSED
 
 
-def test_a_pristine_release_that_does_not_start_is_said(host):
+def test_a_pristine_release_that_does_not_start_is_said(host) -> None:
     found = host.run(accuracy() + speed(), pristine='RIGHT, FAULT = 5, "does not start"')
     assert found["gsm8k"].outcome is Outcome.PASSED
     assert "held against the threshold only" in found["gsm8k"].detail
@@ -133,14 +133,14 @@ def test_a_pristine_release_that_does_not_start_is_said(host):
         pytest.param("garbage", Outcome.TIMEOUT, "answered what is not HTTP", id="garbage"),
     ],
 )
-def test_servers_that_fail(host, fault, outcome, detail):
+def test_servers_that_fail(host, fault, outcome, detail) -> None:
     result = host.run(accuracy(), patched=f'RIGHT, FAULT = 8, "{fault}"')["gsm8k"]
     assert result.outcome is outcome
     assert detail in result.detail
     assert result.detail.startswith("tree under test: ")
 
 
-def test_children_of_a_server_are_ended_too(host):
+def test_children_of_a_server_are_ended_too(host) -> None:
     assert host.run(accuracy(), flags=["--fault", "leaves children"])["gsm8k"].outcome is Outcome.PASSED
 
 
@@ -152,14 +152,14 @@ def test_children_of_a_server_are_ended_too(host):
         pytest.param("hanging", Outcome.TIMEOUT, "evalscope hanging did not end within 2 s", id="hangs"),
     ],
 )
-def test_clients_that_fail_leave_the_others_their_numbers(host, dataset, outcome, detail):
+def test_clients_that_fail_leave_the_others_their_numbers(host, dataset, outcome, detail) -> None:
     found = host.run(accuracy(dataset) + accuracy(), timeout=2)
     assert found[dataset].outcome is outcome
     assert detail in found[dataset].detail
     assert found["gsm8k"].outcome is Outcome.PASSED
 
 
-def test_a_run_that_is_called_off_ends_soon(host, tmp_path):
+def test_a_run_that_is_called_off_ends_soon(host, tmp_path) -> None:
     began = time.monotonic()
     host.run(accuracy("hanging"), timeout=3)
     assert time.monotonic() - began < 20

@@ -19,7 +19,7 @@ from patchtool.matrix.npu.server import served
 from patchtool.matrix.npu.speed import read_pace
 
 
-def test_without_device_files_nothing_is_started(tmp_path: Path):
+def test_without_device_files_nothing_is_started(tmp_path: Path) -> None:
     assert detect("no such python", f"{tmp_path}/davinci[0-9]*").missing.startswith("no NPU: nothing matches")
 
 
@@ -42,7 +42,7 @@ def test_without_device_files_nothing_is_started(tmp_path: Path):
         pytest.param({"torch": "import os; os.abort()"}, "could not import torch: ", id="aborts"),
     ],
 )
-def test_what_is_missing_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, modules, missing):
+def test_what_is_missing_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, modules, missing) -> None:
     (tmp_path / "davinci0").touch()
     for name, body in modules.items():
         (tmp_path / f"{name}.py").write_text(body)
@@ -59,7 +59,7 @@ def _without_torch(folder: Path) -> str:
     return str(script)
 
 
-def test_cells_are_skipped_and_say_why(tmp_path: Path):
+def test_cells_are_skipped_and_say_why(tmp_path: Path) -> None:
     test = Test("states::test_x", "test_states.py", "test_x", tiers=(Tier.NPU,))
     cell = Cell(Release("0.5.13"), (), Tier.NPU, test)
     subject = Subject(cell.release, tmp_path, {})
@@ -68,7 +68,7 @@ def test_cells_are_skipped_and_say_why(tmp_path: Path):
     assert "no NPU" in result.detail
 
 
-def test_a_port_in_use_is_named(tmp_path: Path):
+def test_a_port_in_use_is_named(tmp_path: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
@@ -81,12 +81,12 @@ def test_a_port_in_use_is_named(tmp_path: Path):
     assert fault.value.outcome is Outcome.ERROR
 
 
-def test_a_program_that_is_not_there_is_named(tmp_path: Path):
+def test_a_program_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(StepFault, match="no/such cannot be started"), served(["no/such"], tmp_path / "x", {}):
         pass
 
 
-def test_the_environment_is_the_vendors_and_the_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_the_environment_is_the_vendors_and_the_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ASCEND_RT_VISIBLE_DEVICES", "3")
     monkeypatch.setenv("PYTHONPATH", "/cann/python")
     monkeypatch.setenv("PATCHTOOL_STRAY", "1")
@@ -106,14 +106,14 @@ def test_the_environment_is_the_vendors_and_the_rows(tmp_path: Path, monkeypatch
         pytest.param('{"score": 87.8}', "no score from 0 to 1", id="percent"),
     ],
 )
-def test_reports_that_do_not_do(tmp_path: Path, report: str, problem: str):
+def test_reports_that_do_not_do(tmp_path: Path, report: str, problem: str) -> None:
     (tmp_path / "reports" / "m").mkdir(parents=True)
     (tmp_path / "reports" / "m" / "gsm8k.json").write_text(report)
     with pytest.raises(StepFault, match=problem):
         read_score(tmp_path, "gsm8k", "evalscope gsm8k")
 
 
-def test_a_report_of_an_earlier_evalscope(tmp_path: Path):
+def test_a_report_of_an_earlier_evalscope(tmp_path: Path) -> None:
     (tmp_path / "reports" / "m").mkdir(parents=True)
     (tmp_path / "reports" / "m" / "gsm8k.json").write_text('{"score": 0.835}')
     assert read_score(tmp_path, "gsm8k", "evalscope gsm8k") == 0.835
@@ -129,14 +129,14 @@ def test_a_report_of_an_earlier_evalscope(tmp_path: Path):
         pytest.param('{"completed": 8, "mean_ttft_ms": 0.0, "output_throughput": 1.0}', "measured ttft 0.0", id="0"),
     ],
 )
-def test_speeds_that_do_not_do(tmp_path: Path, line: str, problem: str):
+def test_speeds_that_do_not_do(tmp_path: Path, line: str, problem: str) -> None:
     output = tmp_path / "speed.jsonl"
     output.write_text(line)
     with pytest.raises(StepFault, match=problem):
         read_pace(output, 8)
 
 
-def test_the_last_line_counts(tmp_path: Path):
+def test_the_last_line_counts(tmp_path: Path) -> None:
     lines = [{"completed": 8, "mean_ttft_ms": ttft, "output_throughput": 50.0} for ttft in (9.0, 7.5)]
     output = tmp_path / "speed.jsonl"
     output.write_text("".join(json.dumps(line) + "\n" for line in lines))
