@@ -14,6 +14,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from patchtool.adapters.store import default_path
+
 ROOT = Path(__file__).resolve().parents[1]
 PATCHTOOL = [sys.executable, "-m", "patchtool"]
 
@@ -84,8 +86,7 @@ class Bench:
     def __init__(self, folder: Path, runs: int) -> None:
         self.folder = folder
         self.runs = runs
-        self.store = Path(os.environ.get("PATCHTOOL_STORE", folder / "store"))
-        os.environ["PATCHTOOL_STORE"] = str(self.store)
+        self.store = default_path()
         os.environ |= {"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_NOSYSTEM": "1"}
         os.environ |= {f"GIT_{who}_{what}": "bench" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
         self.project = folder / "project"
@@ -96,6 +97,7 @@ class Bench:
         """A project, the pinned release patched, its patches as mail, and a checkout of the release."""
         shutil.copytree(ROOT / "patches", self.project / "patches")
         shutil.copy(ROOT / "upstream-pin.txt", self.project)
+        self.run("survey")  # fetches every release once, about 300 MB
         output = self.folder / "output"
         self.run("apply", "--output", str(output))
         git("clone", "-q", str(output), str(self.tree), cwd=self.folder)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 
 from patchtool.matrix.emulation.expect import equal, no_error, trial
 from patchtool.matrix.emulation.upstream import fitted, module
 
 
-def kv_pool(*, copy: bool) -> object:
+def kv_pool(*, copy: bool) -> Any:
     return fitted(
         module("hardware_backend.npu.memory_pool_npu").NPUMHATokenToKVPool,
         size=16,

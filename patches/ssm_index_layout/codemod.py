@@ -43,6 +43,12 @@ class SsmIndexLayout(SemanticPatch):
     )
     never = (
         only(
+            "the indices are also used in another way",
+            "INDICES_",
+            "INDICES_ = torch.arange(*ANY_)",
+            "self.state_indices_list_gdn[BS_ - 1].copy_(INDICES_)",
+        ),
+        only(
             "state_indices_list_gdn is also used in another way",
             "self.state_indices_list_gdn",
             "self.state_indices_list_gdn[BS_ - 1].copy_(INDICES_)",

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from patchtool.matrix.emulation.expect import equal, trial
-from patchtool.matrix.emulation.rig import Rig, Shape
+from patchtool.matrix.emulation.rig import Rig
+from patchtool.matrix.emulation.shape import Shape
 
 DRAFTS = 3
 CAPTURED = 4
@@ -13,7 +14,8 @@ def replayed(rig: Rig, requests: int) -> list[int]:
     """Slots in the static buffer after a replay of ``CAPTURED`` rows, of which ``requests`` are real."""
     batch = rig.batches.verify(range(1, requests + 1), DRAFTS, padding=CAPTURED - requests)
     rig.batches.prepare(batch, graph=True)
-    return rig.backend.forward_metadata.mamba_cache_indices_gdn.tolist()
+    slots: list[int] = rig.backend.forward_metadata.mamba_cache_indices_gdn.tolist()
+    return slots
 
 
 def captured_rig() -> Rig:

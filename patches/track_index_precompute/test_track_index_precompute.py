@@ -3,33 +3,35 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
 import torch
 from torch.overrides import TorchFunctionMode
 
 from patchtool.matrix.emulation.expect import equal, record, same_state, trial
-from patchtool.matrix.emulation.rig import Rig, Shape, Tokens
+from patchtool.matrix.emulation.rig import Rig
+from patchtool.matrix.emulation.shape import Shape, Tokens
 
-OWN = (3, 4, 5)
-TRACKED = (9, 10, 12)
+OWN = (3, 4, 5, 6)
+TRACKED = (9, 10, 12, 13)
 LENGTH = 64  # one whole chunk: the first length that can be tracked
 
 
-class Syncs(TorchFunctionMode):
+class Syncs(TorchFunctionMode):  # type: ignore[misc]
     """Counts calls that make a host wait for its device."""
 
     def __init__(self) -> None:
         super().__init__()
         self.calls: Counter[str] = Counter()
 
-    def __torch_function__(self, func, types, args=(), kwargs=None):
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if func in (torch.Tensor.any, torch.Tensor.nonzero, torch.any, torch.nonzero):
             self.calls[func.__name__] += 1
         return func(*args, **(kwargs or {}))
 
 
 class Prefill:
-    """A prefill of three prompts with tracking, and the syncs it took in its metadata and in its layers."""
+    """A prefill of four prompts with tracking, and the syncs it took in its metadata and in its layers."""
 
     def __init__(self, mask: list[bool] | None, layers: int = 3, rig: Rig | None = None) -> None:
         self.rig = rig or Rig(Shape(layers=layers))
@@ -38,7 +40,7 @@ class Prefill:
         self.prompts = [self.rig.tokens(LENGTH) for _ in OWN]
         run = self.prompts[0].then(*self.prompts[1:])
         tracking = {} if mask is None else tracked(mask)
-        batch = self.rig.batches.prefill(range(1, 4), [LENGTH] * 3, [0] * 3, **tracking)
+        batch = self.rig.batches.prefill(range(1, 5), [LENGTH] * 4, [0] * 4, **tracking)
         self.in_metadata, self.in_layers = Syncs(), Syncs()
         with self.in_metadata:
             self.rig.batches.prepare(batch, graph=False)
@@ -50,7 +52,9 @@ class Prefill:
         same_state(f"window of tracked slot {slot}", window, prompt.qkv[:, -window.shape[1] :])
 
     def is_zero(self, slot: int) -> None:
-        same_state(f"window of slot {slot}", self.rig.states.conv[:, slot], torch.zeros_like(self.rig.states.conv[:, slot]))
+        same_state(
+            f"window of slot {slot}", self.rig.states.conv[:, slot], torch.zeros_like(self.rig.states.conv[:, slot])
+        )
 
 
 def tracked(mask: list[bool]) -> dict[str, torch.Tensor]:
@@ -62,7 +66,7 @@ def tracked(mask: list[bool]) -> dict[str, torch.Tensor]:
 
 
 def test_syncs_do_not_grow_with_the_layers() -> None:
-    few, many = Prefill([True, False, True], layers=3), Prefill([True, False, True], layers=6)
+    few, many = Prefill([True, False, True, False], layers=3), Prefill([True, False, True, False], layers=6)
     for prefill, layers in ((few, 3), (many, 6)):
         record(
             **{
@@ -75,22 +79,23 @@ def test_syncs_do_not_grow_with_the_layers() -> None:
 
 @trial(needs=())
 def test_tracked_windows_are_the_last_inputs() -> None:
-    prefill = Prefill([True, False, True])
+    prefill = Prefill([True, False, True, False])
     prefill.window_is_of(TRACKED[0], prefill.prompts[0])
     prefill.window_is_of(TRACKED[2], prefill.prompts[2])
     prefill.is_zero(TRACKED[1])
+    prefill.is_zero(TRACKED[3])
 
 
 @trial(needs=())
 def test_every_request_can_be_tracked() -> None:
-    prefill = Prefill([True, True, True])
+    prefill = Prefill([True] * 4)
     for slot, prompt in zip(TRACKED, prefill.prompts, strict=True):
         prefill.window_is_of(slot, prompt)
 
 
 @trial(needs=())
 def test_an_empty_mask_tracks_nothing() -> None:
-    prefill = Prefill([False, False, False])
+    prefill = Prefill([False] * 4)
     for slot in TRACKED:
         prefill.is_zero(slot)
 
@@ -104,9 +109,9 @@ def test_no_mask_tracks_nothing() -> None:
 
 @trial(needs=())
 def test_a_batch_does_not_inherit_the_slots_of_the_last() -> None:
-    first = Prefill([True, True, True])
+    first = Prefill([True] * 4)
     kept = first.prompts
-    for mask in ([False, False, False], None):
+    for mask in ([False] * 4, None):
         later = Prefill(mask, rig=first.rig)
         for slot, prompt in zip(TRACKED, kept, strict=True):
             later.window_is_of(slot, prompt)

@@ -66,6 +66,7 @@ class Written:
         branch: The branch they are on.
         unchanged: Everything was in the wanted state already.
         notes: Facts worth a line.
+        tree: Git tree id of the last commit, empty where nothing was committed.
     """
 
     path: Path
@@ -74,6 +75,7 @@ class Written:
     branch: str | None = None
     unchanged: bool = False
     notes: tuple[str, ...] = ()
+    tree: str = ""
 
 
 def blob_id(content: bytes, algorithm: str = "sha1") -> str:

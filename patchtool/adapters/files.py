@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
@@ -37,13 +37,14 @@ def safe_join(root: Path, path: str) -> Path:
     return joined
 
 
-def atomic_write(path: Path, data: bytes, mode: int = 0o644) -> None:
+def atomic_write(path: Path, data: bytes, mode: int = 0o644, *, durable: bool = True) -> None:
     """Write a file so that every reader finds the old bytes or the new ones, even after a power cut.
 
     Args:
         path: Where; its folder must exist. A symlink there is replaced, not followed.
         data: The whole content.
         mode: Permission bits, exactly: the umask is not applied.
+        durable: Wait until the disk has it; for a file that may be lost, its reader must know half of it.
 
     Raises:
         EnvironmentFault: The disk is full, the folder is read-only, …; the old file is untouched.
@@ -58,13 +59,16 @@ def atomic_write(path: Path, data: bytes, mode: int = 0o644) -> None:
             file.write(data)
             file.flush()
             os.fchmod(handle, mode)
-            os.fsync(handle)
+            if durable:
+                os.fsync(handle)
         temporary.replace(path)
-        _sync_folder(path.parent)
+        if durable:
+            _sync_folder(path.parent)
     except OSError as error:
         raise EnvironmentFault(f"cannot write {path}", cause=str(error)) from error
     finally:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):
+            temporary.unlink()
 
 
 def _sync_folder(folder: Path) -> None:
@@ -105,8 +109,8 @@ def locked(path: Path, timeout: float = LOCK_TIMEOUT) -> Iterator[None]:
     try:
         atomic_write(holder, f"{os.getpid()}\n".encode())
         yield
-        holder.unlink(missing_ok=True)
     finally:
+        holder.unlink(missing_ok=True)
         lock.release()
 
 

@@ -80,9 +80,13 @@ class Git:
 
     def run(self, *args: str, stdin: bytes | None = None, check: bool = True) -> Result:
         """Run one git command; see `process.run`."""
-        return run(
-            [*self._argv, *args], stdin=stdin, env=sealed_environment(), check=check, cwd=self.work_tree
-        )
+        try:
+            return run(
+                [*self._argv, *args], stdin=stdin, env=sealed_environment(), check=check, cwd=self.work_tree
+            )
+        except EnvironmentFault:
+            check_git_version()  # a git that is missing or too old is the better answer
+            raise
 
     def feeding(self, *args: str) -> AbstractContextManager[IO[bytes]]:
         """Start one git command that reads a stream; see `process.feeding`."""
@@ -135,6 +139,17 @@ class Git:
         heads = {path: head.split() for head, _, path in found if path in wanted}
         return {path: blob for path, (mode, _, blob) in heads.items() if mode in REGULAR}
 
+    def ids(self, names: Iterable[str]) -> dict[str, str]:
+        """Ids of objects, all in one process; names that resolve to nothing are left out.
+
+        Args:
+            names: Anything git resolves to one object, without line breaks.
+        """
+        wanted = [name for name in dict.fromkeys(names) if "\n" not in name]
+        stdin = "".join(f"{name}\n" for name in wanted).encode()
+        told = self.run("cat-file", "--batch-check=%(objectname)", stdin=stdin).stdout.decode().splitlines()
+        return {name: line for name, line in zip(wanted, told) if " " not in line}
+
     def refs(self, prefix: str) -> Mapping[str, str]:
         """Object ids of all refs below a prefix, by the name below it."""
         listing = self.line("for-each-ref", "--format=%(objectname) %(refname)", prefix)
@@ -154,7 +169,7 @@ def check_git_version() -> tuple[int, int]:
     """
     needed = ".".join(map(str, LOWEST_GIT))
     try:
-        text = Git(None).line("version")
+        text = run(["git", "version"], env=sealed_environment()).stdout.decode().strip()
     except EnvironmentFault as fault:
         raise EnvironmentFault(
             f"git {needed} or newer is needed, and none is installed", hint=fault.hint, cause=fault.message

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from patchtool.adapters.metadata import read_patch, read_toml
+from patchtool.adapters.metadata import at, read_patch, read_toml
 from patchtool.domain.errors import InputError, RefusedError
 from patchtool.domain.lock import Lock
 from patchtool.domain.patch import PatchInfo
@@ -39,13 +40,9 @@ class Project:
             InputError: Missing or malformed.
         """
         path = self.root / PIN
-        try:
-            text = path.read_text(encoding="utf-8")
-        except FileNotFoundError:
-            raise InputError(f"{path} does not exist", hint=f"write the pin:\n{EXAMPLE}") from None
-        except UnicodeDecodeError as error:
-            raise InputError(f"{path}: not UTF-8", cause=str(error)) from None
-        return parse_pin(text, str(path))
+        if not path.exists():
+            raise InputError(f"{path} does not exist", hint=f"write the pin:\n{EXAMPLE}")
+        return parse_pin(_text(path), str(path))
 
     @cached_property
     def series(self) -> tuple[SeriesEntry, ...]:
@@ -55,7 +52,8 @@ class Project:
             InputError: Malformed, or it names a patch that has no folder, or leaves one out.
         """
         path = self.root / SERIES
-        entries = parse_series(path.read_text(encoding="utf-8"), str(path))
+        text = _text(path)
+        entries = parse_series(text, str(path))
         folders = {p.name for p in path.parent.iterdir() if (p / "patch.toml").exists() or (p / "codemod.py").exists()}
         for entry in entries:
             if entry.name not in folders:
@@ -66,7 +64,7 @@ class Project:
         unlisted = sorted(folders - {entry.name for entry in entries})
         if unlisted:
             raise InputError(
-                f"{path}:{len(path.read_text(encoding='utf-8').splitlines()) + 1}: {unlisted[0]!r} is not listed",
+                f"{path}:{len(text.splitlines()) + 1}: {unlisted[0]!r} is not listed",
                 hint="add it where it belongs in the order, or move its folder away",
             )
         return entries
@@ -79,17 +77,29 @@ class Project:
             InputError: A patch.toml is wrong, or requires something that does not come before it.
         """
         infos = tuple(read_patch(self.root / "patches" / entry.name) for entry in self.series)
-        names = [info.name for info in infos]
-        for position, info in enumerate(infos):
+        seen: set[str] = set()
+        for info in infos:
             for required in info.requires:
-                where = self.root / "patches" / info.name / "patch.toml"
-                if required not in names:
-                    raise InputError(f"{where}: requires {required!r}, which is not in the series")
-                if names.index(required) >= position:
-                    if info.name in infos[names.index(required)].requires or required == info.name:
-                        raise InputError(f"{where}: {info.name} and {required} require each other")
-                    raise InputError(f"{where}: requires {required!r}, which comes later in the series")
+                if required not in seen:
+                    raise self._unmet(infos, info, required)
+            seen.add(info.name)
         return infos
+
+    def _unmet(self, infos: tuple[PatchInfo, ...], info: PatchInfo, required: str) -> InputError:
+        """Why a requirement does not come before the patch that has it."""
+        where = at(self.root / "patches" / info.name / "patch.toml", "requires")
+        requires = {each.name: each.requires for each in infos}
+        if required not in requires:
+            return InputError(f"{where}: requires {required!r}, which is not in the series", hint=f"add it to {SERIES}")
+        circle = _circle(requires, info.name)
+        if circle:
+            return InputError(
+                f"{where}: requirements run in a circle: {' -> '.join(circle)}", hint="take one of them out"
+            )
+        return InputError(
+            f"{where}: requires {required!r}, which comes later in the series",
+            hint=f"move {required} before {info.name} in {SERIES}",
+        )
 
     @cached_property
     def lock(self) -> Lock:
@@ -100,6 +110,29 @@ class Project:
         """
         path = self.root / LOCK
         return Lock.from_document(read_toml(path), str(path)) if path.exists() else Lock()
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        line = path.read_bytes()[: error.start].count(b"\n") + 1
+        raise InputError(f"{path}:{line}: not UTF-8", cause=str(error)) from None
+
+
+def _circle(requires: Mapping[str, Sequence[str]], start: str) -> list[str]:
+    """A way from a patch over what it requires back to it, or nothing."""
+    ways = [[start]]
+    seen: set[str] = set()
+    while ways:
+        way = ways.pop()
+        for name in requires.get(way[-1], ()):
+            if name == start:
+                return [*way, name]
+            if name not in seen:
+                seen.add(name)
+                ways.append([*way, name])
+    return []
 
 
 def open_project(folder: Path | None, *, start: Path | None = None) -> Project:
@@ -125,7 +158,7 @@ def open_project(folder: Path | None, *, start: Path | None = None) -> Project:
     for parent in (begin, *begin.parents):
         if parent.stat().st_dev != device:
             break
-        if (parent / SERIES).is_file():
+        if os.access(parent / SERIES, os.F_OK) and (parent / SERIES).is_file():
             _refuse_foreign(parent)
             return Project(parent)
     return Project(packaged_root(), packaged=True)
@@ -148,7 +181,7 @@ def _refuse_foreign(folder: Path) -> None:
             )
 
 
-def write_lock(project: Project, lock: Lock) -> bytes:
+def write_lock(lock: Lock) -> bytes:
     """The lock file's bytes; writing it belongs to the verb, together with what changes beside it."""
     import tomlkit
 

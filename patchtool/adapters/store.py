@@ -14,7 +14,7 @@ from patchtool.domain.errors import EnvironmentFault, InputError, RefusedError
 from patchtool.domain.release import Release
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Sequence
 
     Progress = Callable[[int, int], None]
     """Called with the bytes that are done and all bytes."""
@@ -61,19 +61,32 @@ class Store:
 
     def release(self, release: Release) -> StoredRelease | None:
         """Look a release up, in one process; None when it has not been imported."""
+        return self.stored([release]).get(release)
+
+    def stored(self, releases: Iterable[Release]) -> dict[Release, StoredRelease]:
+        """Look releases up, all in one process; those that have not been imported are left out."""
+        wanted = list(releases)
         if not self._exists():
-            return None
-        commit, artifacts = f"{_RELEASES}/{release.tag}", f"{_ARTIFACTS}/{release.tag}"
-        found = self.git.objects([commit, artifacts])
-        if commit not in found or artifacts not in found:
-            return None
-        name, content = found[commit]
-        tree = content.split(b"\n", 1)[0].removeprefix(b"tree ").decode()
-        return StoredRelease(release, name, tree, read_record(found[artifacts][1]))
+            return {}
+        refs = {release: (f"{_RELEASES}/{release.tag}", f"{_ARTIFACTS}/{release.tag}") for release in wanted}
+        objects = self.git.objects([ref for pair in refs.values() for ref in pair])
+        found = {}
+        for release, (commit, artifacts) in refs.items():
+            if commit in objects and artifacts in objects:
+                name, content = objects[commit]
+                tree = content.split(b"\n", 1)[0].removeprefix(b"tree ").decode()
+                found[release] = StoredRelease(release, name, tree, read_record(objects[artifacts][1]))
+        return found
 
     def tree(self, commit: str) -> GitTree:
         """The files of a commit."""
         return GitTree(self.git, commit)
+
+    def trees(self, commits: Sequence[str], paths: Sequence[str]) -> dict[str, GitTree]:
+        """The files of many commits, some paths of which are looked up for all of them in one process."""
+        ids = self.git.ids([f"{commit}:{path}" for commit in commits for path in paths])
+        known = {commit: {path: ids.get(f"{commit}:{path}") for path in paths} for commit in commits}
+        return {commit: GitTree(self.git, commit, known[commit]) for commit in commits}
 
     def import_wheel(
         self,
@@ -126,7 +139,7 @@ class Store:
         if artifact not in others:
             others = (*others, artifact)
             blob = self.git.line("hash-object", "-w", "--stdin", stdin=write_record(others))
-            moves = f"update {_RELEASES}/{release.tag} {commit}\nupdate {_ARTIFACTS}/{release.tag} {blob}\n"
+            moves = f"update {_ARTIFACTS}/{release.tag} {blob}\nupdate {_RELEASES}/{release.tag} {commit}\n"
             self.git.run("update-ref", "--stdin", stdin=moves.encode())
         stored = self.release(release)
         if stored is None:
@@ -152,13 +165,16 @@ class Store:
     def _check_place(self) -> None:
         if self._exists() or not self.path.exists():
             return
-        ours = {"patchtool.lock", "patchtool.lock.pid", "HEAD", "objects", "refs", "config"}
-        foreign = sorted({entry.name for entry in self.path.iterdir()} - ours)
+        hint = f"set {VARIABLE} or --store to a folder of its own"
+        if not self.path.is_dir():
+            raise InputError(f"{self.path} is no store: it is a file", hint=hint)
+        # Another run may be making the store right now: its half is no stranger's.
+        names = {
+            entry.name for entry in self.path.iterdir() if not entry.name.endswith((".lock", ".pid", ".tmp"))
+        }
+        foreign = sorted(names - {"HEAD", "objects", "refs", "config"})
         if foreign:
-            raise InputError(
-                f"{self.path} is no store: it holds {foreign[0]!r}",
-                hint=f"set {VARIABLE} or --store to a folder of its own",
-            )
+            raise InputError(f"{self.path} is no store: it holds {foreign[0]!r}", hint=hint)
 
     def _initialise(self) -> None:
         if not self._exists():

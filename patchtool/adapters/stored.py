@@ -6,6 +6,8 @@ import json
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
+from patchtool.domain.errors import EnvironmentFault
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -63,8 +65,18 @@ def write_record(artifacts: Iterable[StoredArtifact]) -> bytes:
 
 
 def read_record(record: bytes) -> tuple[StoredArtifact, ...]:
-    """The artifacts of a side ref's content."""
+    """The artifacts of a side ref's content.
+
+    Raises:
+        EnvironmentFault: Another version of the tool wrote it.
+    """
+    document = json.loads(record)
+    if document.get("schema") != SCHEMA:
+        raise EnvironmentFault(
+            f"the store has schema {document.get('schema')}, this patchtool reads {SCHEMA}",
+            hint="use the newer patchtool, or another store",
+        )
     return tuple(
         StoredArtifact(each["filename"], each["sha256"], tuple(each["native"]))
-        for each in json.loads(record)["artifacts"]
+        for each in document["artifacts"]
     )

@@ -18,18 +18,21 @@ class GitTree:
     Args:
         git: The repository.
         commit: Full commit or tree id.
+        known: Blob ids that were looked up already, None for a path that does not exist.
     """
 
-    def __init__(self, git: Git, commit: str) -> None:
+    def __init__(self, git: Git, commit: str, known: Mapping[str, str | None] | None = None) -> None:
         self.git = git
         self.commit = commit
-        self._blobs: dict[str, str | None] = {}  # a commit never changes, so what was asked once is known
+        # a commit never changes, so what was asked once is known
+        self._blobs: dict[str, str | None] = dict(known or {})
 
     def blob_ids(self, paths: Iterable[str]) -> Mapping[str, str]:
         """Git blob ids of those paths that exist as regular files."""
         wanted = list(paths)
         unknown = [path for path in wanted if path not in self._blobs]
-        self._blobs |= {**dict.fromkeys(unknown), **self.git.blob_ids(self.commit, unknown)}
+        if unknown:
+            self._blobs |= {**dict.fromkeys(unknown), **self.git.blob_ids(self.commit, unknown)}
         return {path: blob for path in wanted if (blob := self._blobs[path]) is not None}
 
     def read(self, path: str) -> bytes | None:

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Optional
+from typing import Annotated
 
 import typer
 
 import patchtool
+from patchtool.cli.face import Face, Globals
+from patchtool.cli.running import mapped as _mapped
+from patchtool.cli.running import one_of as _one_of
+from patchtool.cli.running import page as _page
+from patchtool.cli.running import paged as _paged
+from patchtool.cli.running import path as _path
+from patchtool.cli.running import remember
+from patchtool.cli.running import seconds as _seconds
+from patchtool.cli.running import session as _session
+from patchtool.cli.running import show as _show
+from patchtool.cli.running import tested as _tested
 from patchtool.domain.errors import InputError
-
-if TYPE_CHECKING:
-    from patchtool.commands.session import Session
-    from patchtool.domain.report import Report
 
 app = typer.Typer(
     name="patchtool",
@@ -26,32 +32,8 @@ app = typer.Typer(
 )
 
 
-@dataclass
-class Face:
-    """How this run talks."""
-
-    json: bool = False
-    quiet: bool = False
-    verbose: bool = False
-    color: bool = True
-
-
-@dataclass
-class Globals:
-    """Options that every verb has."""
-
-    face: Face
-    project: str | None
-    store: str | None
-    offline: bool
-    find_links: str | None
-    lock_timeout: str | None
-
-
-_current = Globals(Face(), None, None, False, None, None)
-
-OnOption = Annotated[Optional[str], typer.Option("--on", metavar="RELEASE", help="Another release than the pin.")]
-TreeOption = Annotated[Optional[str], typer.Option("--tree", metavar="DIR", help="A folder with SGLang, as it is.")]
+OnOption = Annotated[str | None, typer.Option("--on", metavar="RELEASE", help="Another release than the pin.")]
+TreeOption = Annotated[str | None, typer.Option("--tree", metavar="DIR", help="A folder with SGLang, as it is.")]
 
 
 def _version(asked: bool) -> None:
@@ -62,23 +44,21 @@ def _version(asked: bool) -> None:
 
 @app.callback()
 def everywhere(
-    project: Annotated[
-        Optional[str], typer.Option("-C", "--project", metavar="DIR", help="The project folder.")
-    ] = None,
+    project: Annotated[str | None, typer.Option("-C", "--project", metavar="DIR", help="The project folder.")] = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Only what is needed.")] = False,
     verbose: Annotated[bool, typer.Option("-v", "--verbose", help="Evidence, notes, tracebacks.")] = False,
     offline: Annotated[bool, typer.Option("--offline", help="Never use the network.")] = False,
     no_color: Annotated[bool, typer.Option("--no-color", help="No colours; NO_COLOR does the same.")] = False,
     store: Annotated[
-        Optional[str],
+        str | None,
         typer.Option("--store", metavar="DIR", help="The store, default $PATCHTOOL_STORE or the user's cache."),
     ] = None,
     find_links: Annotated[
-        Optional[str], typer.Option("--find-links", metavar="DIR", help="Take wheels from here, not from the network.")
+        str | None, typer.Option("--find-links", metavar="DIR", help="Take wheels from here, not from the network.")
     ] = None,
     lock_timeout: Annotated[
-        Optional[str],
+        str | None,
         typer.Option("--lock-timeout", metavar="SECONDS", help="How long to wait for another run, default 60."),
     ] = None,
     version: Annotated[
@@ -87,21 +67,13 @@ def everywhere(
 ) -> None:
     """Options that may stand before or behind any verb."""
     del version
-    global _current  # noqa: PLW0603 -- Typer's context would carry it, at the price of a parameter on every verb
-    _current = Globals(Face(json, quiet, verbose, not no_color), project, store, offline, find_links, lock_timeout)
-
-
-def _show(report: Report) -> int:
-    from patchtool.cli.render import show
-
-    show(report, _current.face)
-    return int(report.exit_code)
+    remember(Globals(Face(json, quiet, verbose, not no_color), project, store, offline, find_links, lock_timeout))
 
 
 @app.command(epilog="Example: patchtool fetch v0.5.14")
 def fetch(
     releases: Annotated[
-        Optional[list[str]],
+        list[str] | None,
         typer.Argument(metavar="[RELEASE|FILE]...", help="Releases, or a wheel's path; default the pin."),
     ] = None,
 ) -> int:
@@ -114,13 +86,13 @@ def fetch(
 @app.command(epilog="Example: patchtool apply --output build/sglang")
 def apply(
     output: Annotated[
-        Optional[str], typer.Option("--output", metavar="DIR", help="Where to, default build/sglang-v<release>.")
+        str | None, typer.Option("--output", metavar="DIR", help="Where to, default build/sglang-v<release>.")
     ] = None,
     tree: TreeOption = None,
     only: Annotated[
-        Optional[list[str]], typer.Option("--only", metavar="PATCH", help="This patch, not the others.")
+        list[str] | None, typer.Option("--only", metavar="PATCH", help="This patch, not the others.")
     ] = None,
-    skip: Annotated[Optional[list[str]], typer.Option("--skip", metavar="PATCH", help="Not this patch.")] = None,
+    skip: Annotated[list[str] | None, typer.Option("--skip", metavar="PATCH", help="Not this patch.")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Write nothing.")] = False,
     diff: Annotated[bool, typer.Option("--diff", help="Show the diff as well.")] = False,
     fetch: Annotated[bool, typer.Option("--fetch/--no-fetch", help="Fetch the pin where it is missing.")] = True,
@@ -129,7 +101,7 @@ def apply(
     ] = True,
     force: Annotated[bool, typer.Option("--force", help="Write to a tree of another release than the pin.")] = False,
 ) -> int:
-    """Render the series on the pinned release and write the patched tree."""
+    """Render the series and write the patched tree."""
     from patchtool.commands.apply import ApplyOptions
     from patchtool.commands.apply import apply as command
 
@@ -161,10 +133,10 @@ def status(on: OnOption = None, tree: TreeOption = None) -> int:
 @app.command(epilog="Example: patchtool diff --patch mtp_tracking")
 def diff(
     on: OnOption = None,
-    patch: Annotated[Optional[str], typer.Option("--patch", metavar="NAME", help="One patch only.")] = None,
+    patch: Annotated[str | None, typer.Option("--patch", metavar="NAME", help="One patch only.")] = None,
     stat: Annotated[bool, typer.Option("--stat", help="Count lines instead.")] = False,
     between: Annotated[
-        Optional[str], typer.Option("--range", metavar="OLD..NEW", help="Compare the renderings on two releases.")
+        str | None, typer.Option("--range", metavar="OLD..NEW", help="Compare the renderings on two releases.")
     ] = None,
 ) -> int:
     """Show the rendered series as a diff."""
@@ -194,11 +166,11 @@ def rebase(
     to: Annotated[str, typer.Option("--to", metavar="RELEASE", help="A release, newer or older, or latest.")],
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the plan, write nothing.")] = False,
     accept: Annotated[
-        Optional[list[str]], typer.Option("--accept", metavar="PATCH", help="Its drift or dispute was reviewed.")
+        list[str] | None, typer.Option("--accept", metavar="PATCH", help="Its drift or dispute was reviewed.")
     ] = None,
     reason: Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why it is fine.")] = "",
     at: Annotated[
-        Optional[list[str]], typer.Option("--at", metavar="PATCH=PATH:SYMBOL", help="Where its scope is now.")
+        list[str] | None, typer.Option("--at", metavar="PATCH=PATH:SYMBOL", help="Where its scope is now.")
     ] = None,
 ) -> int:
     """Move pin and series to another release."""
@@ -210,31 +182,54 @@ def rebase(
 
 @app.command(epilog="Example: patchtool survey --since v0.5.12 --bisect mtp_tracking")
 def survey(
-    releases: Annotated[
-        Optional[list[str]], typer.Argument(metavar="[RELEASE]...", help="Releases, default all.")
-    ] = None,
-    since: Annotated[Optional[str], typer.Option("--since", metavar="RELEASE", help="The oldest.")] = None,
-    until: Annotated[Optional[str], typer.Option("--until", metavar="RELEASE", help="The newest.")] = None,
+    releases: Annotated[list[str] | None, typer.Argument(metavar="[RELEASE]...", help="Releases, default all.")] = None,
+    since: Annotated[str | None, typer.Option("--since", metavar="RELEASE", help="The oldest.")] = None,
+    until: Annotated[str | None, typer.Option("--until", metavar="RELEASE", help="The newest.")] = None,
     bisect: Annotated[
-        Optional[str], typer.Option("--bisect", metavar="PATCH", help="Name where its state changed.")
+        str | None, typer.Option("--bisect", metavar="PATCH", help="Name where its state changed.")
     ] = None,
     markdown: Annotated[bool, typer.Option("--markdown", help="A Markdown table.")] = False,
-    html: Annotated[
-        Optional[str], typer.Option("--html", metavar="FILE", help="Write one self-contained page.")
-    ] = None,
+    html: Annotated[str | None, typer.Option("--html", metavar="FILE", help="Write one self-contained page.")] = None,
 ) -> int:
     """Tell the state of every patch over many releases."""
     from patchtool.commands.survey import SurveyOptions
     from patchtool.commands.survey import survey as command
 
-    options = SurveyOptions(tuple(releases or ()), since, until, bisect, diffs=html is not None)
-    return _show(command(_session(), options))
+    page = _page(html, markdown)
+    options = SurveyOptions(tuple(releases or ()), since, until, bisect, diffs=page is not None)
+    report = command(_session(), options)
+    return _paged(report, page) if page else _mapped(report, markdown)
+
+
+@app.command(epilog="Example: patchtool test --release v0.5.14 --tier emulated")
+def test(
+    release: Annotated[
+        list[str] | None, typer.Option("--release", metavar="RELEASE", help="A release instead of the pin, or all.")
+    ] = None,
+    tree: TreeOption = None,
+    patch: Annotated[list[str] | None, typer.Option("--patch", metavar="NAME", help="Only tests of this patch.")] = None,
+    tier: Annotated[list[str] | None, typer.Option("--tier", metavar="TIER", help="static, emulated or npu.")] = None,
+    mode: Annotated[str, typer.Option("--mode", metavar="MODE", help="eager or graph.")] = "",
+    select: Annotated[str, typer.Option("-k", "--select", metavar="TEXT", help="Only cells whose id has it.")] = "",
+    fail_fast: Annotated[bool, typer.Option("--fail-fast", help="Stop at the first that is not as expected.")] = False,
+    timeout: Annotated[str, typer.Option("--timeout", metavar="SECONDS", help="Per cell, default the matrix's.")] = "",
+    python: Annotated[str, typer.Option("--python", metavar="FILE", help="The cells' interpreter, with torch.")] = "",
+) -> int:
+    """Run the test matrix on the patched tree."""
+    from patchtool.commands.test import TestOptions
+    from patchtool.commands.test import test as command
+
+    options = TestOptions(
+        tuple(release or ()), _path(tree), tuple(patch or ()), tuple(tier or ()), mode, select, fail_fast,
+        _seconds("--timeout", timeout), python,
+    )  # fmt: skip
+    return _tested(command(_session(), options))
 
 
 @app.command(epilog="Example: patchtool refresh mtp_tracking")
 def refresh(
     patches: Annotated[
-        Optional[list[str]], typer.Argument(metavar="[PATCH]...", help="Edited patches, default any.")
+        list[str] | None, typer.Argument(metavar="[PATCH]...", help="Edited patches, default any.")
     ] = None,
 ) -> int:
     """Record anew what the series comes to on the pin."""
@@ -247,11 +242,11 @@ def refresh(
 def new(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Lower-case letters, digits and underscores.")],
     source: Annotated[
-        Optional[str],
+        str | None,
         typer.Option("--from", metavar="COMMIT|FILE", help="Draft the templates from a commit or a diff."),
     ] = None,
     tree: Annotated[
-        Optional[str], typer.Option("--tree", metavar="DIR", help="The checkout that has the commit, default here.")
+        str | None, typer.Option("--tree", metavar="DIR", help="The checkout that has the commit, default here.")
     ] = None,
 ) -> int:
     """Scaffold a patch."""
@@ -266,32 +261,3 @@ def check() -> int:
     from patchtool.commands.check import check as command
 
     return _show(command(_session()))
-
-
-def _path(text: str | None) -> Path | None:
-    return Path(text) if text else None
-
-
-def _one_of(on: str | None, tree: str | None) -> None:
-    if on and tree:
-        raise InputError("--on and --tree exclude each other", hint="--on names a release, --tree a folder")
-
-
-def _session() -> Session:
-    from patchtool.adapters.files import LOCK_TIMEOUT
-    from patchtool.cli.progress import progress
-    from patchtool.commands.session import Session
-
-    timeout = _current.lock_timeout
-    try:
-        seconds = float(timeout) if timeout else LOCK_TIMEOUT
-    except ValueError:
-        raise InputError(f"--lock-timeout takes a number of seconds, not {timeout!r}") from None
-    return Session(
-        folder=_path(_current.project),
-        store_path=_path(_current.store),
-        offline=_current.offline,
-        find_links=_path(_current.find_links),
-        lock_timeout=seconds,
-        progress=progress(quiet=_current.face.quiet or _current.face.json),
-    )

@@ -38,7 +38,7 @@ class _Bar:
             if self.shown:
                 sys.stderr.write("\r\x1b[K")
             self.started, self.shown = now, 0.0
-        elif now - self.started > _PATIENCE and now - self.shown > 0.1:  # noqa: PLR2004 -- ten times a second
+        elif now - self.started > _PATIENCE and now - self.shown > 0.1:
             self.shown = now
             sys.stderr.write(f"\r\x1b[K{what} {100 * done // max(total, 1)}%")
             sys.stderr.flush()

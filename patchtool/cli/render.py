@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from patchtool.domain.errors import ExitCode, PatchtoolError
-from patchtool.domain.rebase import Plan
-from patchtool.domain.report import SCHEMA, PatchReport, Report
+from patchtool.domain.report import SCHEMA
 from patchtool.domain.state import Proof, State
 
 if TYPE_CHECKING:
-    from patchtool.cli.app import Face
+    from patchtool.cli.face import Face
+    from patchtool.domain.rebase import Plan
+    from patchtool.domain.report import PatchReport, Report, Upstream
 
-_COLORS = {
+COLORS = {
     State.APPLIED: "32",
     State.LANDED: "36",
     State.PARTIAL: "33",
@@ -32,9 +34,12 @@ _COLORS = {
 def show(report: Report, face: Face) -> None:
     """Write a report to stdout."""
     if face.json:
-        _write(json.dumps(report.to_json(), indent=2, ensure_ascii=False) + "\n")
+        write(_document(report.to_json()))
         return
-    _write(text(report, verbose=face.verbose, quiet=face.quiet, color=face.color and colorful()))
+    if report.kind == "diff":
+        # Notes go beside it, so that what is on stdout is a diff and nothing else.
+        sys.stderr.write("" if face.quiet else "".join(f"note: {note}\n" for note in report.notes))
+    write(text(report, verbose=face.verbose, quiet=face.quiet, color=face.color and colorful()))
 
 
 def colorful() -> bool:
@@ -54,10 +59,9 @@ def text(report: Report, *, verbose: bool, quiet: bool, color: bool) -> str:
     """
     parts: list[str] = []
     if report.kind == "diff":
-        notes = "".join(f"# {note}\n" for note in report.notes) if not report.text else ""
-        return report.text + notes
+        return report.text
     if report.upstream is not None and not quiet:
-        parts.append(_upstream(report) + "\n")
+        parts.append(_upstream(report.upstream))
     if report.kind == "table" and report.patches:
         parts.append(table(report.patches, color=color))
         parts += [_trouble(patch) for patch in report.patches if _needs_words(patch)]
@@ -79,13 +83,11 @@ def text(report: Report, *, verbose: bool, quiet: bool, color: bool) -> str:
     return "\n".join(part.rstrip("\n") + "\n" for part in [*parts, tail] if part)
 
 
-def _upstream(report: Report) -> str:
-    found = report.upstream
-    assert found is not None  # noqa: S101 -- the caller looked
-    release = str(found.release) if found.release else "unknown release"
+def _upstream(found: Upstream) -> str:
+    release = str(found.release) if found.release else "of an unknown release"
+    commit = f", commit {found.commit[:12]}" if found.commit else ""
     digest = f" sha256:{found.digest[:12]}…" if found.digest else ""
-    commit = f" commit {found.commit[:12]}" if found.commit else ""
-    return f"sglang {release} ({found.source}{digest}){commit}"
+    return f"sglang {release}{commit}\n" + (f"from {found.artifact}{digest}\n" if found.artifact else "")
 
 
 def table(patches: Sequence[PatchReport], *, color: bool) -> str:
@@ -103,13 +105,13 @@ def table(patches: Sequence[PatchReport], *, color: bool) -> str:
         )
         for p in patches
     ]
-    columns = [i for i in range(len(head)) if i != 2 or proofs]  # noqa: PLR2004 -- the proof's column
+    columns = [i for i in range(len(head)) if i != 2 or proofs]
     widths = [max(len(row[i]) for row in (head, *rows)) for i in range(len(head))]
     lines = ["  ".join(head[i].ljust(widths[i]) for i in columns).rstrip()]
     for row, patch in zip(rows, patches):
         cells = [row[i].ljust(widths[i]) for i in columns]
         if color:
-            cells[1] = f"\x1b[{_COLORS[patch.judgement.state]}m{cells[1]}\x1b[0m"
+            cells[1] = f"\x1b[{COLORS[patch.judgement.state]}m{cells[1]}\x1b[0m"
         lines.append("  ".join(cells).rstrip())
     return "\n".join(lines) + "\n"
 
@@ -124,7 +126,7 @@ def plan_table(plan: Plan, patches: Sequence[PatchReport], *, color: bool) -> st
     for number, row in enumerate(rows):
         cells = [row[i].ljust(widths[i]) for i in range(3)]
         if color and number:
-            cells[2] = f"\x1b[{_COLORS[State(row[2])]}m{cells[2]}\x1b[0m"
+            cells[2] = f"\x1b[{COLORS[State(row[2])]}m{cells[2]}\x1b[0m"
         lines.append("  ".join([*cells, row[3]]).rstrip())
     return "\n".join(lines) + "\n"
 
@@ -196,14 +198,25 @@ def error_text(error: PatchtoolError) -> str:
     return "\n".join(lines) + "\n"
 
 
-def write_error_json(error: PatchtoolError) -> None:
+def write_error_json(error: PatchtoolError, verb: str | None) -> None:
     """An error as the one JSON document."""
     body = {"message": error.message, "cause": error.cause, "hint": error.hint}
-    _write(json.dumps({"schema": SCHEMA, "exit_code": int(error.exit_code), "error": body}, indent=2) + "\n")
+    write(_document({"schema": SCHEMA, "verb": verb, "exit_code": int(error.exit_code), "error": body}))
 
 
-def _write(words: str) -> None:
+def _document(told: dict[str, Any]) -> str:
+    text = json.dumps(told, indent=2, ensure_ascii=False)
+    # Bytes of upstream that are not UTF-8 are surrogates here; the document must be UTF-8 all the same.
+    return (json.dumps(told, indent=2) if re.search("[\ud800-\udfff]", text) else text) + "\n"
+
+
+def write(words: str) -> None:
     """Bytes of upstream that are not UTF-8 go out as they came in."""
     sys.stdout.flush()
     sys.stdout.buffer.write(words.encode("utf-8", "surrogateescape"))
     sys.stdout.buffer.flush()
+
+
+def silence_stdout() -> None:
+    """Somebody closed the pipe: the interpreter must not complain at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -20,7 +20,7 @@ _LIMITS = (
 )
 
 
-def test_text(
+def matrix_text(
     judged: Sequence[Judged], proofs: Sequence[PatchProof], *, verbose: bool = False, color: bool = False
 ) -> str:
     """Say what a run came to.

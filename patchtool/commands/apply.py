@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from patchtool.adapters.commits import PatchCommit, Written
@@ -54,110 +54,109 @@ def apply(session: Session, options: ApplyOptions) -> Report:
     Returns:
         What was done; with a conflict nothing is written and the report says what stands in the way.
     """
-    return _to_tree(session, options) if options.tree else _to_output(session, options)
+    if options.dry_run:
+        session = replace(session, keep=False)
+    return _to_tree(session, options.tree, options) if options.tree else _to_output(session, options)
 
 
 def _to_output(session: Session, options: ApplyOptions) -> Report:
     project = session.project
     stored = session.pinned(fetch=options.fetch)
     tree = session.store.tree(stored.commit)
-    chosen = selected(project.patches, options.only, options.skip)
-    settled = judged(session, tree, stored.release, chosen)
+    settled = judged(session, tree, stored.release, selected(project.patches, options.only, options.skip))
     moved = pin_moved(project.lock, stored.release)
     code = max(settled.exit_code, ExitCode.FINDINGS) if moved else settled.exit_code
-    dest = options.output or Path("build") / f"sglang-{stored.release.tag}"
+    dest = options.output or _default_output(session, stored.release)
     notes = [*session.notes(), *settled.notes, *([moved] if moved else [])]
-    result, headline = None, ""
+    written = None
     if code < ExitCode.CONFLICT and not options.dry_run:
         from patchtool.adapters.output import write_output
 
-        commits = patch_commits(settled.rendering)
+        commits, branch = patch_commits(settled.rendering), branch_for(stored.release)
         written = write_output(
-            session.store.path,
-            stored.commit,
-            commits,
-            dest,
-            branch=branch_for(stored.release),
-            lock_timeout=session.lock_timeout,
+            session.store.path, stored.commit, commits, dest, branch=branch, lock_timeout=session.lock_timeout
         )
-        result = Result(
-            str(dest), written.commits[-1] if written.commits else stored.commit, changed=not written.unchanged
-        )
-        headline = _headline(settled.rendering, str(dest), written)
         notes += [*written.notes, *_native(stored.native_modules)]
+    diff = diff_of(settled.rendering, tree) if options.diff else ""
     return Report(
         "apply",
         code,
         upstream_of(stored, project.pin.hashes),
-        result,
+        _result(dest, written, stored.commit),
         settled.rendering.patches,
-        headline or _nothing_written(code, options),
+        _headline(settled.rendering, str(dest), written, options),
         tuple(notes),
-        diff_of(settled.rendering, tree) if options.diff else "",
+        diff,
+        {"diff": diff} if options.diff else {},
     )
 
 
-def _to_tree(session: Session, options: ApplyOptions) -> Report:
-    from patchtool.adapters.workplace import open_workplace, recover, write  # late: only a tree needs it
-    from patchtool.commands.trees import judge_tree, tree_upstream
+def _default_output(session: Session, release: Release) -> Path:
+    """``build`` in the project, or here where there is none, as the user would type it."""
+    path = Path("build") / f"sglang-{release.tag}"
+    root, here = session.project.root, Path.cwd()
+    if session.project.packaged or root == here:
+        return path
+    return (root / path).relative_to(here) if root.is_relative_to(here) else root / path
 
-    assert options.tree is not None
-    workplace = open_workplace(options.tree)
-    recovery = None if options.dry_run else recover(workplace, lock_timeout=session.lock_timeout)
-    settled, notes = judge_tree(session, workplace, only=options.only, skip=options.skip)
+
+def _to_tree(session: Session, folder: Path, options: ApplyOptions) -> Report:
+    from patchtool.adapters.workplace import write  # late: only a tree needs it
+    from patchtool.commands.trees import at_rest, judge_tree, looked_at, tree_upstream
+
+    timeout = session.lock_timeout
+    workplace, recovered = (looked_at(folder), ()) if options.dry_run else at_rest(folder, timeout)
     release, pin = workplace.release, session.project.pin.release
-    foreign = release is not None and release != pin
-    if foreign and not options.force and not options.dry_run:
+    if release not in (None, pin) and not options.force and not options.dry_run:
         raise RefusedError(
-            f"{options.tree} is {release}, the pin is {pin}",
-            hint=f"patchtool apply --tree {options.tree} --force writes it all the same; --dry-run only looks",
+            f"{folder} is {release}, the pin is {pin}",
+            hint=f"patchtool status --tree {folder} only looks, apply --force writes it all the same",
         )
+    settled, notes = judge_tree(session, workplace, only=options.only, skip=options.skip)
     written = None
     if settled.exit_code < ExitCode.CONFLICT and not options.dry_run:
-        commits = patch_commits(settled.rendering)
-        branch = branch_for(release or pin)
-        written = write(workplace, commits, commit=options.commit, branch=branch, lock_timeout=session.lock_timeout)
-    every = [*session.notes(), *workplace.notes, *notes, *settled.notes, *(written.notes if written else ())]
-    if recovery is not None:
-        every.insert(0, recovery.sentence)
+        commits, branch = patch_commits(settled.rendering), branch_for(release or pin)
+        written = write(workplace, commits, commit=options.commit, branch=branch, lock_timeout=timeout)
+    every = (*recovered, *session.notes(), *workplace.notes, *notes, *settled.notes)
+    diff = diff_of(settled.rendering, settled.tree) if options.diff else ""
     return Report(
         "apply",
         settled.exit_code,
         tree_upstream(workplace),
-        _result(options.tree, written),
+        _result(folder, written),
         settled.rendering.patches,
-        _headline(settled.rendering, str(options.tree), written)
-        if written
-        else _nothing_written(settled.exit_code, options),
-        tuple(every),
-        diff_of(settled.rendering, settled.tree) if options.diff else "",
+        _headline(settled.rendering, str(folder), written, options),
+        (*every, *(written.notes if written else ())),
+        diff,
+        {"diff": diff} if options.diff else {},
     )
 
 
-def _result(folder: Path, written: Written | None) -> Result | None:
+def _result(folder: Path, written: Written | None, base: str = "") -> Result | None:
     if written is None:
         return None
-    return Result(str(folder), written.commits[-1] if written.commits else "", changed=not written.unchanged)
+    commit = written.commits[-1] if written.commits else base
+    return Result(str(folder), commit, written.tree, changed=not written.unchanged)
 
 
-def unapply(session: Session, tree: Path) -> Report:
+def unapply(session: Session, folder: Path) -> Report:
     """Take the series out of a tree again, byte for byte.
 
     Args:
         session: The run.
-        tree: The folder it was applied to.
+        folder: The folder it was applied to.
     """
-    from patchtool.adapters.workplace import open_workplace, recover, unapply as take_out
+    from patchtool.adapters.workplace import unapply as take_out
+    from patchtool.commands.trees import at_rest
 
-    workplace = open_workplace(tree)
-    recovery = recover(workplace, lock_timeout=session.lock_timeout)
+    workplace, recovered = at_rest(folder, session.lock_timeout)
     paths = take_out(workplace, lock_timeout=session.lock_timeout)
-    headline = f"{len(paths)} files of {tree} are as they were" if paths else f"nothing is applied to {tree}"
+    count = f"{len(paths)} {'file' if len(paths) == 1 else 'files'}"
     return Report(
         "unapply",
-        result=Result(str(tree), changed=bool(paths)),
-        headline=headline,
-        notes=(recovery.sentence,) if recovery else (),
+        result=Result(str(folder), changed=bool(paths or recovered)),
+        headline=f"{count} of {folder} as before" if paths else f"nothing is applied to {folder}, nothing to do",
+        notes=(*recovered, *workplace.notes),
         extra={"files": paths},
         kind="none",
     )
@@ -200,17 +199,13 @@ def diff_of(rendering: Rendering, tree: Tree, only: PatchReport | None = None) -
     )
 
 
-def _headline(rendering: Rendering, where: str, written: Written) -> str:
+def _headline(rendering: Rendering, where: str, written: Written | None, options: ApplyOptions) -> str:
+    if written is None:
+        return "nothing was written" + (" (--dry-run)" if options.dry_run else "")
     if written.unchanged:
         return f"{where} is already as it should be, nothing to do"
     count = len(rendering.writing)
     return f"{where} has {count} {'patch' if count == 1 else 'patches'} applied"
-
-
-def _nothing_written(code: ExitCode, options: ApplyOptions) -> str:
-    if code >= ExitCode.CONFLICT:
-        return "nothing was written"
-    return "nothing was written (--dry-run)" if options.dry_run else ""
 
 
 def _native(modules: Sequence[str]) -> list[str]:

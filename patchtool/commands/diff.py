@@ -26,18 +26,14 @@ def diff(session: Session, *, on: str | None, patch: str | None, as_stat: bool) 
     tree = session.store.tree(stored.commit)
     settled = judged(session, tree, stored.release)
     chosen = [p for p in settled.rendering.patches if patch in (None, p.info.name)]
-    if as_stat:
-        text = stat(chosen)
-    else:
-        text = diff_of(settled.rendering, tree, chosen[0] if patch else None)
+    text = stat(chosen) if as_stat else diff_of(settled.rendering, tree, chosen[0] if patch else None)
+    nothing = [f"{p.info.name}: {p.judgement.state.value}, nothing to show" for p in chosen if not p.judgement.contents]
     return Report(
         "diff",
         max((p.judgement.state.exit_code for p in chosen), default=settled.exit_code),
         upstream_of(stored, project.pin.hashes),
         patches=tuple(chosen),
-        notes=tuple(
-            f"{p.info.name}: {p.judgement.state.value}, nothing to show" for p in chosen if not p.judgement.contents
-        ),
+        notes=(*session.notes(), *settled.notes, *nothing),
         text=text,
         extra={"diff": text},
         kind="diff",
@@ -69,6 +65,11 @@ def compare(session: Session, between: str) -> Report:
         tips.append((stored.commit, render_commits(session.store.git, stored, rendering)))
     text = range_diff(session.store.git, tips[0], tips[1])
     return Report(
-        "diff", code, upstream_of(stored) if stored else None, notes=("both render the same",) if not text else (),
-        text=text, extra={"range_diff": text}, kind="diff",
-    )  # fmt: skip
+        "diff",
+        code,
+        upstream_of(stored) if stored else None,
+        notes=(*session.notes(), *(() if text else ("both render the same",))),
+        text=text,
+        extra={"range_diff": text},
+        kind="diff",
+    )

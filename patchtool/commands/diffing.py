@@ -47,7 +47,6 @@ def _split_on_newline(data: bytes) -> list[bytes]:
 
 def stat(patches: Sequence[PatchReport]) -> str:
     """Lines added and removed, by patch and file."""
-    rows = [(p.info.name, c.path, c.added, c.removed) for p in patches for c in p.judgement.changes]
-    width = max((len(path) for _, path, _, _ in rows), default=0)
-    lines = [f"{path:<{width}}  +{added} -{removed}  {name}" for name, path, added, removed in rows]
-    return "".join(f"{line}\n" for line in lines)
+    rows = [(f"+{c.added}/-{c.removed}", p.info.name, c.path) for p in patches for c in p.judgement.changes]
+    lines, names = (max((len(row[column]) for row in rows), default=0) for column in (0, 1))
+    return "".join(f"{count:<{lines}}  {name:<{names}}  {path}\n" for count, name, path in rows)

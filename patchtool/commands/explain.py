@@ -26,10 +26,9 @@ def explain(session: Session, name: str, *, on: str | None, tree: Path | None) -
     project = session.project
     selected(project.patches, (name,), ())
     if tree is not None:
-        from patchtool.adapters.workplace import open_workplace
-        from patchtool.commands.trees import judge_tree, tree_upstream
+        from patchtool.commands.trees import judge_tree, looked_at, tree_upstream  # late: only a tree needs it
 
-        workplace = open_workplace(tree)
+        workplace = looked_at(tree)
         settled, notes = judge_tree(session, workplace)
         found = next(p for p in settled.rendering.patches if p.info.name == name)
         return Report(
@@ -72,4 +71,5 @@ def _since(session: Session, stored: StoredRelease, found: PatchReport) -> tuple
 
 def _state_on(session: Session, stored: StoredRelease, name: str) -> State:
     tree = session.store.tree(stored.commit)
-    return next(p.judgement.state for p in judged(session, tree, stored.release).rendering.patches if p.info.name == name)
+    patches = judged(session, tree, stored.release).rendering.patches
+    return next(p.judgement.state for p in patches if p.info.name == name)

@@ -28,7 +28,7 @@ def fetch(session: Session, wanted: Sequence[str]) -> Report:
     fetched: list[StoredRelease] = []
     new: list[bool] = []
     for text in wanted or (pin.release.tag,):
-        source, release = _named(text, pin.project, session)
+        source, release = _named(text, pin.project)
         hashes = pin.hashes if release == pin.release else None
         known = session.store.release(release)
         there = known is not None and (hashes is None or bool(set(known.digests) & set(hashes)))
@@ -51,7 +51,7 @@ def fetch(session: Session, wanted: Sequence[str]) -> Report:
     )
 
 
-def _named(text: str, project: str, session: Session) -> tuple[Upstream | None, Release]:
+def _named(text: str, project: str) -> tuple[Upstream | None, Release]:
     """What an argument means: a release, or a file that holds one."""
     if not text.endswith(_FILES):
         return None, Release.parse(text)
@@ -63,7 +63,6 @@ def _named(text: str, project: str, session: Session) -> tuple[Upstream | None, 
     release = release_of(path.name, project)
     if release is None:
         raise InputError(f"{text} is no artifact of {project}", hint=f"a wheel of it is named {project}-RELEASE-….whl")
-    del session
     return open_upstream(find_links=path), release
 
 
@@ -89,11 +88,7 @@ def bring(
     offered = upstream.artifacts(project, release)
     allowed = pinned(offered, hashes) if hashes is not None else offered
     if not allowed:
-        raise EnvironmentFault(
-            f"no artifact of {project} {release} has a hash that the pin lists",
-            hint="compare upstream-pin.txt with the index: the pin may be mistyped, or the index another",
-            cause=", ".join(f"{a.filename} sha256:{a.sha256}" for a in offered[:2]),
-        )
+        raise _other_hashes(project, release, offered, hashes or ())
     accept = tuple(hashes) if hashes is not None else _hashes_of_index(session, project, release, allowed)
     with tempfile.TemporaryDirectory(prefix="patchtool-") as folder:
         wheel, digest = _download(session, upstream, allowed, Path(folder), accept)
@@ -104,6 +99,17 @@ def bring(
             lambda done, total: session.progress(f"reading {wheel.name}", done, total),
             lock_timeout=session.lock_timeout,
         )
+
+
+def _other_hashes(
+    project: str, release: Release, offered: Sequence[Artifact], hashes: Collection[str]
+) -> EnvironmentFault:
+    there = ", ".join(f"{a.filename} sha256:{a.sha256}" for a in offered[:2])
+    return EnvironmentFault(
+        f"no artifact of {project} {release} has a hash that the pin lists",
+        hint="compare upstream-pin.txt with the index: the pin may be mistyped, or the index another",
+        cause=f"there is {there}; the pin lists {', '.join(f'sha256:{value}' for value in hashes)}",
+    )
 
 
 def _hashes_of_index(session: Session, project: str, release: Release, offered: Sequence[Artifact]) -> tuple[str, ...]:
@@ -135,8 +141,8 @@ def _download(
                 accept=accept,
             )
             return path, artifact.sha256 or sha256_of(path)
-        except EnvironmentFault as error:
+        except EnvironmentFault as error:  # noqa: PERF203 -- one file after the other, each a download
             problem = problem or error
             if artifact.sha256 is not None:
                 raise
-    raise problem or missing(Release.parse("0"))
+    raise problem or EnvironmentFault("there is no artifact to fetch")

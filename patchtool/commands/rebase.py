@@ -226,7 +226,7 @@ def _write(
     lock = lock.with_release(stored.release, replace(locked, patches=patches))
     changelog = project.root / CHANGELOG
     text = changelog.read_bytes().decode("utf-8") if changelog.exists() else ""
-    contents = {LOCK: write_lock(project, lock), PIN: pin.format().encode()}
+    contents = {LOCK: write_lock(lock), PIN: pin.format().encode()}
     if plan.moves:
         contents[CHANGELOG] = with_entry(text, plan.sentence(pin.project)).encode()
     return write_together(project.root, contents)

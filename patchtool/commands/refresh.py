@@ -41,7 +41,7 @@ def refresh(session: Session, names: Sequence[str]) -> Report:
                       headline="nothing was written", notes=tuple(notes))  # fmt: skip
     text = keep_rendering(session, stored, rendering)
     lock = record(project.lock, stored, rendering)
-    data = write_lock(project, lock)
+    data = write_lock(lock)
     path = project.root / LOCK
     changed = not path.exists() or path.read_bytes() != data
     if changed:

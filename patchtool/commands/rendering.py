@@ -109,7 +109,8 @@ def render(
         states = {r.info.name: r.judgement.state for r in reports}
         blocked = [name for name in info.requires if states.get(name) not in _SETTLES]
         if blocked:
-            detail = f"requires {blocked[0]}, which is {states.get(blocked[0], State.ABSENT).value}"
+            found = states.get(blocked[0])
+            detail = f"requires {blocked[0]}, which is {found.value if found else 'left out'}"
             judgement = Judgement(State.BLOCKED, "requirement-failed", detail)
         else:
             judgement = _judge(info, overlay, ids, release, cache, judge or _parsed)
@@ -145,6 +146,7 @@ class _NotKeptError(Exception):
 
 
 def _unknown(info: PatchInfo, tree: Tree, release: Release | None) -> Judgement:
+    del info, tree, release
     raise _NotKeptError
 
 
@@ -163,9 +165,9 @@ def _judge(
     cache: JudgementCache | None,
     judge: Judge,
 ) -> Judgement:
-    """A judgement from the cache, or a new one; what was judged without a look beside the targets is kept for them alone."""
-    complete = cache is not None and all(path in ids for path in info.targets)
-    if cache is None or not complete:
+    """A judgement from the cache, or a new one; one made without a look beside the targets is kept for them alone."""
+    complete = _is_older(info, release) or all(path in ids for path in info.targets)
+    if cache is None or not complete:  # a file that moved is searched for in the whole tree
         return judge(info, tree, release)
     narrow, wide = (_key(info, ids, release, paths) for paths in (info.targets, info.footprint))
     found = cache.get(narrow) or (cache.get(wide) if wide != narrow else None)
@@ -177,10 +179,14 @@ def _judge(
     return judgement
 
 
+def _is_older(info: PatchInfo, release: Release | None) -> bool:
+    """Whether a release is older than the code that a patch is about."""
+    return bool(info.since and release and release < Release(info.since))
+
+
 def _key(info: PatchInfo, ids: Mapping[str, str], release: Release | None, paths: Sequence[str]) -> str:
     """What a judgement depends on: the patch, the blobs it looks at, the tool and the grammar it runs on."""
-    older = bool(info.since and release and release < Release(info.since))
-    parts = [engine_digest(), sys.version.split()[0], info.digest, info.at, str(older)]
+    parts = [engine_digest(), sys.version.split()[0], info.digest, info.at, str(_is_older(info, release))]
     parts += [f"{path} {ids.get(path, '-')}" for path in paths]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 

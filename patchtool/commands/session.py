@@ -13,6 +13,7 @@ from patchtool.adapters.project import Project, open_project
 from patchtool.adapters.store import Store
 from patchtool.adapters.stored import StoredRelease
 from patchtool.domain.errors import EnvironmentFault, InputError
+from patchtool.domain.patch import Judgement
 from patchtool.domain.release import Release
 from patchtool.domain.report import Upstream
 
@@ -20,8 +21,15 @@ Progress = Callable[[str, int, int], None]
 """Told what is done, how much of it, and how much there is; bytes."""
 
 
-def _silent(what: str, done: int, total: int) -> None:  # noqa: ARG001 -- the shape of Progress
+def _silent(what: str, done: int, total: int) -> None:
     """Show nothing."""
+
+
+class _Reading(JudgementCache):
+    """Judgements of earlier runs, to which nothing is added."""
+
+    def put(self, key: str, judgement: Judgement) -> None:
+        """Keep nothing."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +43,7 @@ class Session:
         find_links: A folder of wheels, or one wheel, to take artifacts from instead of the network.
         lock_timeout: Seconds to wait for another run.
         progress: Where to tell of long work.
+        keep: Whether judgements are kept for later runs; a dry run keeps nothing.
     """
 
     folder: Path | None = None
@@ -43,6 +52,7 @@ class Session:
     find_links: Path | None = None
     lock_timeout: float = LOCK_TIMEOUT
     progress: Progress = _silent
+    keep: bool = True
 
     @cached_property
     def project(self) -> Project:
@@ -71,7 +81,7 @@ class Session:
     @cached_property
     def cache(self) -> JudgementCache:
         """Judgements of earlier runs."""
-        return JudgementCache(self.store.path / "judgements")
+        return (JudgementCache if self.keep else _Reading)(self.store.path / "judgements")
 
     def pinned(self, *, fetch: bool = True) -> StoredRelease:
         """The pinned release, brought into the store where it is missing.
@@ -83,11 +93,18 @@ class Session:
         found = self.store.release(pin.release)
         if found is not None and set(found.digests) & set(pin.hashes):
             return found
-        if not fetch:
-            raise missing(pin.release)
+        if not fetch or (self.offline and self.find_links is None):
+            raise self._not_verified(found) if found is not None else missing(pin.release)
         from patchtool.commands.fetch import bring
 
         return bring(self, pin.release, pin.hashes)
+
+    def _not_verified(self, found: StoredRelease) -> EnvironmentFault:
+        return EnvironmentFault(
+            f"{found.release} is in the store, but from no artifact that the pin lists",
+            hint=f"patchtool fetch {found.release} brings one; the pin may be mistyped",
+            cause=", ".join(f"{a.filename} sha256:{a.sha256}" for a in found.artifacts[:2]),
+        )
 
     def named(self, text: str | None, *, fetch: bool = True) -> StoredRelease:
         """The release a user named, or the pinned one."""
@@ -119,4 +136,4 @@ def missing(release: Release) -> EnvironmentFault:
 def upstream_of(stored: StoredRelease, hashes: Sequence[str] = ()) -> Upstream:
     """A stored release as a report shows it, with the artifact that the pin names first."""
     chosen = next((a for a in stored.artifacts if a.sha256 in hashes), stored.artifacts[0])
-    return Upstream(stored.release, chosen.filename, chosen.sha256, stored.commit, stored.tree)
+    return Upstream(stored.release, "pypi", chosen.sha256, stored.commit, stored.tree, chosen.filename)

@@ -35,10 +35,9 @@ def status(session: Session, *, on: str | None, tree: Path | None) -> Report:
 
 
 def _of_tree(session: Session, folder: Path) -> Report:
-    from patchtool.adapters.workplace import open_workplace  # late: only a tree needs it
-    from patchtool.commands.trees import judge_tree, tree_upstream
+    from patchtool.commands.trees import judge_tree, looked_at, tree_upstream  # late: only a tree needs it
 
-    workplace = open_workplace(folder)
+    workplace = looked_at(folder)
     settled, notes = judge_tree(session, workplace)
     return Report(
         "status",

@@ -6,16 +6,17 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from multiprocessing import get_context
+from multiprocessing import get_all_start_methods, get_context
 
 from patchtool.adapters.stored import StoredRelease
+from patchtool.adapters.tree import GitTree
 from patchtool.commands.apply import diff_of
 from patchtool.commands.rendering import Rendering, kept, render, selected
 from patchtool.commands.session import Session
 from patchtool.domain.errors import EnvironmentFault, ExitCode, InputError
-from patchtool.domain.patch import PatchInfo
+from patchtool.domain.ports import Tree
 from patchtool.domain.release import Release
-from patchtool.domain.report import PatchReport, Report
+from patchtool.domain.report import Report
 from patchtool.domain.survey import Survey, SurveyedRelease
 
 
@@ -52,11 +53,13 @@ def survey(session: Session, options: SurveyOptions) -> Report:
     if options.bisect:
         selected(project.patches, (options.bisect,), ())
     wanted, notes = _wanted(session, options)
-    stored = [session.named(release.tag) for release in wanted]
-    rows = list(_judged(session, stored, project.patches))
+    known = session.store.stored(wanted)
+    stored = [known.get(release) or session.named(release.tag) for release in wanted]
+    paths = sorted({path for info in project.patches for path in info.footprint})
+    trees = list(session.store.trees([s.commit for s in stored], paths).values())
+    rows = list(_judged(session, stored, trees))
     surveyed = tuple(
-        SurveyedRelease(s.release, r.patches, _diffs(session, s, r) if options.diffs else {})
-        for s, r in zip(stored, rows)
+        SurveyedRelease(s.release, r.patches, _diffs(t, r) if options.diffs else {}) for s, t, r in zip(stored, trees, rows)
     )
     found = Survey(surveyed)
     changes = found.changes(options.bisect) if options.bisect else ()
@@ -105,55 +108,47 @@ def index_releases(session: Session) -> list[Release]:
     return [r for r in upstream.releases(session.project.pin.project) if r.is_final]
 
 
-def _judged(session: Session, stored: Sequence[StoredRelease], patches: Sequence[PatchInfo]) -> Iterator[Rendering]:
+def _judged(session: Session, stored: Sequence[StoredRelease], trees: Sequence[GitTree]) -> Iterator[Rendering]:
     """Renderings in the order of the releases: what is kept at once, the rest spread over the cores."""
+    patches = session.project.patches
     found: dict[int, Rendering] = {}
-    for index, release in enumerate(stored):
-        known = kept(patches, session.store.tree(release.commit), release.release, session.cache)
+    for index, (release, tree) in enumerate(zip(stored, trees)):
+        known = kept(patches, tree, release.release, session.cache)
         if known is not None:
             found[index] = known
     missing = [index for index in range(len(stored)) if index not in found]
-    for index, rendering in zip(missing, _spread(session, [stored[i] for i in missing], patches)):
+    jobs = [(stored[index].release, trees[index]) for index in missing]
+    for index, rendering in zip(missing, _spread(session, jobs)):
         found[index] = rendering
         session.progress("judging releases", len(found), len(stored))
     return (found[index] for index in range(len(stored)))
 
 
-def _spread(session: Session, stored: Sequence[StoredRelease], patches: Sequence[PatchInfo]) -> Iterator[Rendering]:
-    def judge(release: StoredRelease) -> Rendering:
-        return render(patches, session.store.tree(release.commit), release.release, session.cache)
+def _spread(session: Session, jobs: Sequence[tuple[Release, GitTree]]) -> Iterator[Rendering]:
+    def judge(job: tuple[Release, GitTree]) -> Rendering:
+        release, tree = job
+        return render(session.project.patches, tree, release, session.cache)
 
-    workers = min(os.cpu_count() or 1, len(stored))
-    if workers < 2 or "fork" not in _methods():  # noqa: PLR2004 -- one worker is this process
-        yield from map(judge, stored)
+    workers = min(os.cpu_count() or 1, len(jobs))
+    if workers < 2 or "fork" not in get_all_start_methods():
+        yield from map(judge, jobs)
         return
     import patchtool.semantic.kind  # before the fork, so that the workers need not
     import patchtool.semantic.writing  # noqa: F401
 
-    global _JUDGE  # noqa: PLW0603 -- a closure does not travel to a worker, a forked module does
+    global _JUDGE
     _JUDGE = judge
     with ProcessPoolExecutor(workers, mp_context=get_context("fork")) as pool:
-        yield from pool.map(_call, stored)
+        yield from pool.map(_call, jobs)
 
 
-_JUDGE: Callable[[StoredRelease], Rendering] | None = None
+_JUDGE: Callable[[tuple[Release, GitTree]], Rendering] | None = None
 
 
-def _call(release: StoredRelease) -> Rendering:
+def _call(job: tuple[Release, GitTree]) -> Rendering:
     assert _JUDGE is not None  # noqa: S101 -- set before the fork
-    return _JUDGE(release)
+    return _JUDGE(job)
 
 
-def _methods() -> list[str]:
-    from multiprocessing import get_all_start_methods
-
-    return get_all_start_methods()
-
-
-def _diffs(session: Session, stored: StoredRelease, rendering: Rendering) -> dict[str, str]:
-    tree = session.store.tree(stored.commit)
-    return {p.info.name: _diff(rendering, p, tree) for p in rendering.patches if p.judgement.contents}
-
-
-def _diff(rendering: Rendering, patch: PatchReport, tree: object) -> str:
-    return diff_of(rendering, tree, patch)  # type: ignore[arg-type]
+def _diffs(tree: Tree, rendering: Rendering) -> dict[str, str]:
+    return {p.info.name: diff_of(rendering, tree, p) for p in rendering.patches if p.judgement.contents}

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from patchtool.domain.errors import ExitCode
-from patchtool.domain.patch import Judgement, PatchInfo
-from patchtool.domain.rebase import Plan
-from patchtool.domain.release import Release
-from patchtool.domain.survey import Survey
+
+if TYPE_CHECKING:
+    from patchtool.domain.patch import Judgement, PatchInfo
+    from patchtool.domain.rebase import Plan
+    from patchtool.domain.release import Release
+    from patchtool.domain.survey import Survey
 
 SCHEMA = 1
 
@@ -20,10 +22,11 @@ class Upstream:
 
     Args:
         release: Which release, None where a tree does not say.
-        source: ``pypi``, ``find-links``, a file's name, or ``tree``.
+        source: Kind of upstream it comes from: ``pypi``, a release of the index, or ``tree``, a folder as it is.
         digest: SHA-256 of the artifact it came from, hex, or empty.
         commit: In the store or the checkout, or empty.
         tree: Git tree id, or empty.
+        artifact: Name of the file it came from, or empty.
     """
 
     release: Release | None
@@ -31,12 +34,14 @@ class Upstream:
     digest: str = ""
     commit: str = ""
     tree: str = ""
+    artifact: str = ""
 
     def to_json(self) -> dict[str, Any]:
         """As the ``upstream`` object of a document."""
         return {
             "release": self.release.tag if self.release else None,
             "source": self.source or None,
+            "artifact": self.artifact or None,
             "digest": f"sha256:{self.digest}" if self.digest else None,
             "commit": self.commit or None,
             "tree": self.tree or None,

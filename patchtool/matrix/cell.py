@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -71,6 +71,8 @@ class Test:
     """
 
     name: str
+    __test__: ClassVar[bool] = False  # pytest would take it for a test
+
     path: str
     function: str
     owner: str = ""

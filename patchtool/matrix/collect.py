@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from pathlib import Path
+from typing import Any
 
 from patchtool.domain.errors import InputError
 from patchtool.matrix.cell import Test, Tier
@@ -12,7 +13,7 @@ SUITE = Path(__file__).parent / "suite"
 """Tests that belong to no single patch."""
 
 
-def tests_of_patch(folder: Path) -> tuple[Test, ...]:
+def collect_patch(folder: Path) -> tuple[Test, ...]:
     """Tests of one patch.
 
     Args:
@@ -21,7 +22,7 @@ def tests_of_patch(folder: Path) -> tuple[Test, ...]:
     return tuple(test for path in sorted(folder.glob("test_*.py")) for test in read_tests(path, owner=folder.name))
 
 
-def tests_of_suite() -> tuple[Test, ...]:
+def collect_suite() -> tuple[Test, ...]:
     """The tests that ship with the matrix."""
     return tuple(test for path in sorted(SUITE.glob("test_*.py")) for test in read_tests(path))
 
@@ -65,12 +66,14 @@ def _read_test(node: ast.FunctionDef, path: Path, group: str, owner: str) -> Tes
     )
 
 
-def _trial(node: ast.FunctionDef, path: Path) -> dict[str, object]:
+def _trial(node: ast.FunctionDef, path: Path) -> dict[str, Any]:
     for decorator in node.decorator_list:
         if isinstance(decorator, ast.Call) and isinstance(decorator.func, ast.Name) and decorator.func.id == "trial":
             try:
                 return {str(word.arg): ast.literal_eval(word.value) for word in decorator.keywords}
             except ValueError as error:
                 where = f"{path.name}:{decorator.lineno}"
-                raise InputError(f"{where}: @trial takes literals only, planning reads it without running it") from error
+                raise InputError(
+                    f"{where}: @trial takes literals only, planning reads it without running it"
+                ) from error
     return {}

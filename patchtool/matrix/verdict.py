@@ -121,9 +121,7 @@ def _prove(series: Series, name: str, judged: Sequence[Judged]) -> PatchProof:
     return PatchProof(name, series.release, state, pristine, patched, verdict, detail)
 
 
-def _colour(
-    name: str, subset: tuple[str, ...], judged: Sequence[Judged], *, landed: bool
-) -> tuple[Colour | None, str]:
+def _colour(name: str, subset: tuple[str, ...], judged: Sequence[Judged], *, landed: bool) -> tuple[Colour | None, str]:
     """What a patch's own tests say of one tree, and the detail that decided it."""
     own = [each for each in judged if (each.result.cell.test.owner, each.result.cell.patches) == (name, subset)]
     if not own:

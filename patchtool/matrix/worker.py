@@ -13,37 +13,28 @@ import signal
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    Job = Mapping[str, Any]
+    from collections.abc import Mapping
 
 Answer = dict[str, object]
 
 
-def main(prepare: Callable[[Job], str] | None = None, run: Callable[[Job], Answer] | None = None) -> int:
-    """Serve until stdin ends.
-
-    Args:
-        prepare: Imports what every cell needs, by the description of the tree; why not, or nothing.
-        run: Runs one cell in this process.
-    """
-    prepare, run = prepare or _prepare, run or _run
-    _end_with_parent()
+def main() -> int:
+    """Serve until stdin ends."""
     # what upstream prints must not get between the answers
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "w", buffering=1)
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     setup = json.loads(sys.stdin.readline())
     started = time.monotonic()
-    fault = prepare(setup)
+    fault = _prepare(Path(setup["tree"]), setup["replaced"], can_fork=setup["fork"])
     _say(answers, {"ready": not fault, "detail": fault, "seconds": time.monotonic() - started})
     if fault:
         return 1
     for line in sys.stdin:
         job = json.loads(line)
-        _say(answers, _in_fork(job, run) if setup["fork"] else run(job))
+        _say(answers, _in_fork(job) if setup["fork"] else _run(job))
     return 0
 
 
@@ -51,7 +42,7 @@ def _say(answers: TextIO, answer: Answer) -> None:
     answers.write(json.dumps(answer) + "\n")
 
 
-def _prepare(setup: Job) -> str:
+def _prepare(tree: Path, replaced: list[str], *, can_fork: bool) -> str:
     """Import what every cell needs, with one thread and no tensor operation; why not, or nothing."""
     try:
         import torch
@@ -60,11 +51,11 @@ def _prepare(setup: Job) -> str:
         from patchtool.matrix.emulation import decoding, trial_run  # noqa: F401  every fork needs them
         from patchtool.matrix.emulation.install import activate
 
-        activate(Path(setup["tree"]))
-        if setup["fork"]:
+        activate(tree)
+        if can_fork:
             from patchtool.matrix.emulation.preload import import_upstream
 
-            import_upstream(setup["replaced"])
+            import_upstream(replaced)
             gc.freeze()  # a collection in a fork would copy every page
     except ModuleNotFoundError as error:
         return f"{error.name} is not installed, and this release imports it"
@@ -73,23 +64,21 @@ def _prepare(setup: Job) -> str:
     return ""
 
 
-def _in_fork(job: Job, run: Callable[[Job], Answer]) -> Answer:
-    """Run one cell in a child, killed with all it started when its time is over."""
+def _in_fork(job: Mapping[str, object]) -> Answer:
+    """Run one cell in a child, killed when its time is over; what it started ends with the worker."""
     started = time.monotonic()
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
-        os.setsid()
-        _end_with_parent()
         os.close(reading)
         with os.fdopen(writing, "w") as out:
-            json.dump(run(job), out)
+            json.dump(_run(job), out)
         os._exit(0)
     os.close(writing)
     heard = _hear(reading, float(str(job["timeout"])))
     os.close(reading)
     if heard is None:
-        os.killpg(child, signal.SIGKILL)
+        os.kill(child, signal.SIGKILL)
     _, status = os.waitpid(child, 0)
     seconds = time.monotonic() - started
     if heard is None:
@@ -99,14 +88,6 @@ def _in_fork(job: Job, run: Callable[[Job], Answer]) -> Answer:
         return {"outcome": "error", "detail": f"the cell's process ended with {code}", "seconds": seconds}
     answer: Answer = json.loads(heard)
     return answer
-
-
-def _end_with_parent() -> None:
-    """Be killed when the parent is: nobody else watches this process's time."""
-    if sys.platform == "linux":
-        import ctypes
-
-        ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
 
 
 def _hear(reading: int, timeout: float) -> bytes | None:
@@ -123,7 +104,7 @@ def _hear(reading: int, timeout: float) -> bytes | None:
     return None
 
 
-def _run(job: Job) -> Answer:
+def _run(job: Mapping[str, object]) -> Answer:
     from patchtool.matrix.emulation.trial_run import run
 
     return run(Path(str(job["tree"])), Path(str(job["overlay"])), Path(str(job["file"])), str(job["function"]))

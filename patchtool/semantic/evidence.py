@@ -12,7 +12,7 @@ from patchtool.semantic.flow import reads, stores
 from patchtool.semantic.guards import AnyBranch, Guard
 from patchtool.semantic.match import Bindings, bind
 from patchtool.semantic.place import Hit, Place, bound_nodes, contains, plain
-from patchtool.semantic.scopes import Function, ScopeNode, lineage
+from patchtool.semantic.scopes import Function, ScopeNode, lineage, replaced_from_outside
 from patchtool.semantic.source import bound_names
 from patchtool.semantic.template import is_hole, template
 
@@ -35,12 +35,16 @@ class Finding:
         where: Line of the evidence, 0 for none.
         why: For a person, when it is not met.
         env: What the holes stand for where it is met.
+        at: The statement it was met in.
+        many: Whether it is there more often than expected.
     """
 
     held: Held
     where: int = 0
     why: str = ""
     env: Bindings = field(default_factory=dict)
+    at: ast.stmt | None = None
+    many: bool = False
 
 
 class Constraint(Protocol):
@@ -124,12 +128,18 @@ class Goal:
         if not hits:
             return Finding(Held.NO, why="not there")
         if len(hits) != self.times:
-            return Finding(Held.WRONG, hits[0].line, f"there {len(hits)} times, expected {self.times}")
+            why = f"there {len(hits)} times, expected {self.times}"
+            return Finding(Held.WRONG, hits[0].line, why, many=len(hits) > self.times)
         for hit in hits:
             objection = self._objection(place, hit)
             if objection:
                 return Finding(Held.WRONG, hit.line, objection)
-        return Finding(Held.YES, hits[0].line, env=hits[0].env)
+        return Finding(Held.YES, hits[0].line, env=hits[0].env, at=hits[0].statement)
+
+    @property
+    def holes(self) -> frozenset[str]:
+        """The holes of all its templates."""
+        return frozenset(hole for pattern in self.patterns for hole in template(pattern).holes)
 
     def _objection(self, place: Place, hit: Hit) -> str | None:
         if place.flow is not None and not place.flow.reachable(hit.statement):
@@ -184,6 +194,10 @@ class Method:
                     found += [(statement, inner) for inner in _body_fits(place, wanted, statement, named)]
         known = named_as(wanted.name, env)
         names = {method.name for method, _ in found} or {known}
+        symbol = f"{getattr(owner, 'name', '')}.{sorted(names)[0]}"
+        outside = replaced_from_outside(place.source, symbol)
+        if outside:
+            return Finding(Held.WRONG, outside, f"{sorted(names)[0]} is replaced from outside the class")
         bindings = [s for s in owner.body for name in bound_names(s) if name in names]
         if len(found) == 1 and len(bindings) == 1:
             return Finding(Held.YES, found[0][0].lineno, env=found[0][1])

@@ -19,17 +19,19 @@ class Origins:
     Args:
         surely: On every path.
         maybe: On some path.
+        made_by: The assignments that a variable's value may come from, each by an id; empty for a parameter as it came in.
     """
 
     surely: frozenset[str] = frozenset()
     maybe: frozenset[str] = frozenset()
+    made_by: frozenset[int] = frozenset()
 
     def __or__(self, other: Origins) -> Origins:
         return Origins(self.surely | other.surely, self.maybe | other.maybe)
 
     def joined(self, other: Origins) -> Origins:
         """What holds after two paths meet."""
-        return Origins(self.surely & other.surely, self.maybe | other.maybe)
+        return Origins(self.surely & other.surely, self.maybe | other.maybe, self.made_by | other.made_by)
 
 
 Environment = dict[str, Origins]
@@ -58,6 +60,11 @@ class Flow:
     def assigned(self, at: ast.stmt) -> frozenset[str]:
         """Local names that surely have a value just before a statement; empty where it cannot be reached."""
         return frozenset(self._before.get(id(at), ()))
+
+    def made_by(self, name: str, at: ast.stmt) -> frozenset[int] | None:
+        """The assignments that a variable's value may come from just before a statement, None where it has none."""
+        found = self._before.get(id(at), {}).get(name)
+        return None if found is None else found.made_by
 
     def reachable(self, at: ast.stmt) -> bool:
         """Whether control can come to a statement at all."""
@@ -160,7 +167,7 @@ def _assign(target: ast.expr, origins: Origins, env: Environment) -> None:
     for node in ast.walk(target):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             own = frozenset({node.id})
-            env[node.id] = origins | Origins(own, own)
+            env[node.id] = Origins(origins.surely | own, origins.maybe | own, frozenset({id(node)}))
 
 
 def _with_names(pattern: ast.pattern, env: Environment) -> Environment:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
-from patchtool.semantic.edits import Splice
-from patchtool.semantic.evidence import Finding, Held, Method
-from patchtool.semantic.match import Bindings
+from patchtool.semantic.edits import Edit, Splice
+from patchtool.semantic.evidence import Finding, Goal, Held, Method
+from patchtool.semantic.match import Bindings, Bound
 from patchtool.semantic.patch import Rule, Transform
-from patchtool.semantic.place import Hit, Place
+from patchtool.semantic.place import Hit, Place, plain
 from patchtool.semantic.scopes import Scope, ScopeProblem, find_scope, parameters, unresolved_bases
 from patchtool.semantic.source import Source
 from patchtool.semantic.template import template
@@ -39,6 +39,7 @@ class RuleVerdict:
         splices: What would be written, with the scope.
         problem: Why nothing can be written.
         objection: Negative evidence: what is there and must not be.
+        found: What the holes stand for where goals are met.
     """
 
     rule: Rule
@@ -49,6 +50,7 @@ class RuleVerdict:
     splices: list[tuple[Place, Splice]] = field(default_factory=list)
     problem: Problem | None = None
     objection: str | None = None
+    found: dict[str, Bound] = field(default_factory=dict)
 
     @property
     def landed(self) -> bool:
@@ -117,15 +119,22 @@ def _examine_place(verdict: RuleVerdict, place: Place, env: Bindings, names: dic
     if isinstance(known, Problem):
         verdict.note(known)
         return
+    fixed: Fixed = {name: frozenset() for name in plain(known).values() if name in place.parameters}
     for given in rule.given:
         finding = given.search(place, known)
-        if finding.held is not Held.YES:
+        if finding.held is not Held.YES or finding.at is None:
             detail = f"{given.name}: {finding.why} in {place.scope.symbol}"
-            verdict.note(Problem("given-missing", detail, finding.held is Held.WRONG))
+            verdict.note(Problem("given-missing", detail, finding.many))
             return
         known = finding.env
-    _search_goals(verdict, place, known, names)
-    _find_sites(verdict, place, {**known, **{k: v for k, v in names.items() if k not in known}})
+        met = place.fixed({hole: known[hole] for hole in given.holes if hole in known}, finding.at)
+        changed = place.rebound(fixed, finding.at, met)
+        if changed:
+            verdict.note(Problem("name-rebound", f"{changed} has another value at {given.name} (line {finding.where})"))
+            return
+        fixed = {**met, **fixed}
+    _search_goals(verdict, place, known, names, fixed)
+    _find_sites(verdict, place, {**known, **{k: v for k, v in names.items() if k not in known}}, fixed)
 
 
 def _with_roles(rule: Rule, place: Place, env: Bindings) -> Bindings | Problem:
@@ -140,12 +149,23 @@ def _with_roles(rule: Rule, place: Place, env: Bindings) -> Bindings | Problem:
     return known
 
 
-def _search_goals(verdict: RuleVerdict, place: Place, env: Bindings, names: dict[str, str]) -> None:
+Fixed = Mapping[str, "frozenset[int] | None"]
+"""For each variable that a hole stands for, the assignments that its value comes from."""
+
+
+def _search_goals(verdict: RuleVerdict, place: Place, env: Bindings, names: dict[str, str], fixed: Fixed) -> None:
     for wanted in verdict.rule.goals:
         own = wanted.hole if isinstance(wanted, Method) else None
         finding = wanted.search(place, {**env, **{hole: name for hole, name in names.items() if hole != own}})
         if finding.held is Held.NO and own in names:  # under the patch's own name it would be in the way
             finding = wanted.search(place, {**env, **names})
+        if isinstance(wanted, Goal) and finding.at is not None:
+            used = plain({hole: env[hole] for hole in wanted.holes if hole in env})
+            changed = place.rebound(fixed, finding.at, used.values())
+            if changed:
+                finding = Finding(Held.WRONG, finding.where, f"{changed} has another value there")
+        if finding.held is Held.YES:
+            verdict.found.update(finding.env)
         value = finding.env.get(own or "")
         if own in names and isinstance(value, str):
             names[own] = value
@@ -159,7 +179,7 @@ def _both(earlier: Finding | None, finding: Finding, place: Place) -> Finding:
     return Finding(Held.WRONG, max(earlier.where, finding.where), f"there in some methods, not in {place.scope.symbol}")
 
 
-def _find_sites(verdict: RuleVerdict, place: Place, env: Bindings) -> None:
+def _find_sites(verdict: RuleVerdict, place: Place, env: Bindings, fixed: Fixed) -> None:
     rule = verdict.rule
     objection = rule.defect.objection(place, env) if rule.defect else None
     hits = [] if objection else _anchor_hits(rule, place, env)
@@ -167,10 +187,10 @@ def _find_sites(verdict: RuleVerdict, place: Place, env: Bindings) -> None:
         replaced = [statement for hit in hits for statement in hit.statements]
     else:
         replaced = []
-        if rule.defect is None and not verdict.untouched:
+        if verdict.complete or (rule.defect is None and not verdict.untouched):
             hits = []  # an anchor is no defect: the goals say what is missing
     for negative in rule.never:
-        found = negative.objection(place, hits[0].env if hits else env, replaced)
+        found = negative.objection(place, hits[0].env if hits else {**verdict.found, **env}, replaced)
         verdict.objection = verdict.objection or found
     verdict.hits += [(place, hit) for hit in hits]
     if objection:
@@ -180,11 +200,15 @@ def _find_sites(verdict: RuleVerdict, place: Place, env: Bindings) -> None:
         detail = f"{rule.name}: {len(hits)} sites in {place.scope.symbol}, expected {rule.sites}"
         verdict.note(Problem("anchor-missing" if few else "sites-too-many", detail, ambiguous=not few))
     else:
-        _plan(verdict, place, hits)
+        _plan(verdict, place, hits, fixed)
 
 
-def _plan(verdict: RuleVerdict, place: Place, hits: list[Hit]) -> None:
+def _plan(verdict: RuleVerdict, place: Place, hits: list[Hit], fixed: Fixed) -> None:
     for hit in hits:
+        changed = place.rebound(fixed, hit.statement, plain(_used(verdict.rule, hit.env)).values())
+        if changed:
+            detail = f"{verdict.rule.name}: {changed} has another value at the site (line {hit.line})"
+            verdict.note(Problem("name-rebound", detail))
         if isinstance(verdict.rule.edit, Transform):
             continue
         splice = verdict.rule.edit.splice(place, hit)
@@ -192,6 +216,14 @@ def _plan(verdict: RuleVerdict, place: Place, hits: list[Hit]) -> None:
             verdict.note(Problem("site-refused", f"{verdict.rule.name}: {splice} (line {hit.line})"))
         else:
             verdict.splices.append((place, splice))
+
+
+def _used(rule: Rule, env: Bindings) -> Bindings:
+    """What the holes of a rule's edit stand for."""
+    if not isinstance(rule.edit, Edit):
+        return {}
+    holes = template(rule.edit.anchor).holes | template(rule.edit.code).holes
+    return {hole: env[hole] for hole in holes if hole in env}
 
 
 def _anchor_hits(rule: Rule, place: Place, env: Bindings) -> list[Hit]:

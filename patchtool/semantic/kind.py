@@ -55,7 +55,7 @@ class SemanticKind:
             return self._judge(info, patch, tree, release)
         except CodemodError as error:
             return Judgement(State.CRASHED, "codemod-unusable", str(error))
-        except Exception as error:  # noqa: BLE001 -- a codemod is the user's code: whatever it raises is its state
+        except (Exception, SystemExit) as error:  # noqa: BLE001 -- a codemod is the user's code: whatever it raises is its state
             text = f"{type(error).__name__}: {error}"
             return Judgement(State.CRASHED, "codemod-raised", text, trace=traceback.format_exc())
 

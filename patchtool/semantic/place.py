@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -129,6 +129,21 @@ class Place:
             for node in bound_nodes(hit.env.get(hole)):
                 found |= self.flow.origins(node, hit.statement)
         return found
+
+    def fixed(self, env: Bindings, at: ast.stmt) -> dict[str, frozenset[int] | None]:
+        """For every hole that stands for a variable, the assignments its value comes from once a statement has run."""
+        if self.flow is None:
+            return {}
+        made = {n.id: frozenset({id(n)}) for n in header_nodes(at) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+        names = [name for name in plain(env).values() if name in self.local_names]
+        return {name: made.get(name, self.flow.made_by(name, at)) for name in names}
+
+    def rebound(self, known: Mapping[str, frozenset[int] | None], at: ast.stmt, names: Iterable[str]) -> str | None:
+        """The first of some variables whose value at a statement is not the one that was known, or None."""
+        for name in sorted(set(names) & set(known)):
+            if self.flow is not None and self.flow.made_by(name, at) != known[name]:
+                return name
+        return None
 
     def root(self, env: Bindings, hole: str) -> str | None:
         """How a hole's variable is named among origins, or None where it is no plain variable."""

@@ -28,14 +28,12 @@ def render(data: bytes, edits: Sequence[tuple[Scope, Splice, list[ast.stmt], dic
         edits: For each the scope, the splice, its filled statements and how globals are named here.
 
     Raises:
-        CannotFill: LibCST cannot parse or reproduce the file, or a site cannot be cut out of its line.
+        CannotFill: LibCST cannot parse the file, or a site cannot be cut out of its line.
     """
     try:
         module = cst.parse_module(data)
     except (cst.ParserSyntaxError, UnicodeError) as error:
         raise CannotFill("unparsable", f"LibCST cannot parse the file: {str(error).splitlines()[0]}") from None
-    if module.bytes != data:
-        raise CannotFill("unparsable", "LibCST does not reproduce the file byte for byte")
     for scope, splice, filled, rename in sorted(edits, key=lambda e: _order(e[0], e[1]), reverse=True):
         route = route_to(scope, splice.block)
         module = _at(module, route, lambda block: _Writer(block, splice, filled, rename).write())  # noqa: B023 -- called at once

@@ -70,7 +70,7 @@ def find_scope(source: Source, symbol: str) -> Scope | ScopeProblem:
         if isinstance(found, ScopeProblem):
             return found
         node = found
-    replaced = _replaced_from_outside(source.tree, symbol)
+    replaced = replaced_from_outside(source, symbol)
     if replaced:
         return ScopeProblem("scope-ambiguous", f"{symbol} is replaced from outside on line {replaced}")
     return Scope(symbol, node, tuple(owners))
@@ -92,26 +92,10 @@ def _definition(owner: ScopeNode, name: str, symbol: str) -> ScopeNode | ScopePr
     return direct[0]
 
 
-def _replaced_from_outside(tree: ast.Module, symbol: str) -> int | None:
+def replaced_from_outside(source: Source, symbol: str) -> int | None:
     """Line of ``Class.method = …`` or ``setattr(Class, "method", …)``, or None."""
-    if "." not in symbol:
-        return None
     owner, _, name = symbol.rpartition(".")
-    owner = owner.rpartition(".")[2]
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Attribute) and isinstance(node.ctx, (ast.Store, ast.Del)):
-            if node.attr == name and isinstance(node.value, ast.Name) and node.value.id == owner:
-                return node.lineno
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "setattr":
-            if [_text(argument) for argument in node.args[:2]] == [owner, name]:
-                return node.lineno
-    return None
-
-
-def _text(node: ast.expr) -> str | None:
-    if isinstance(node, ast.Name):
-        return node.id
-    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
+    return source.replacements.get((owner.rpartition(".")[2], name)) if owner else None
 
 
 def symbols(tree: ast.Module) -> list[tuple[str, ScopeNode]]:

@@ -62,7 +62,7 @@ class Source:
             encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
             text = data.decode(encoding)
         except (SyntaxError, UnicodeDecodeError) as error:
-            raise Unparsable(f"{path}: not in its declared encoding: {error}") from None
+            raise Unparsable(f"{path}:{_undecodable(data, error)}: not in its declared encoding: {error}") from None
         try:
             tree = parse_python(text)
         except SyntaxError as error:
@@ -75,6 +75,33 @@ class Source:
     def names(self) -> ModuleNames:
         """What the module's global names stand for."""
         return ModuleNames.of(self.tree)
+
+    @cached_property
+    def replacements(self) -> dict[tuple[str, str], int]:
+        """Attributes of names that the module sets or deletes, ``Class.method = …``, with the line."""
+        found: dict[tuple[str, str], int] = {}
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.Attribute) and isinstance(node.ctx, (ast.Store, ast.Del)):
+                if isinstance(node.value, ast.Name):
+                    found.setdefault((node.value.id, node.attr), node.lineno)
+            elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "setattr":
+                words = [_text(argument) for argument in node.args[:2]]
+                if len(words) == 2 and words[0] and words[1]:  # noqa: PLR2004 -- an object and a name
+                    found.setdefault((words[0], words[1]), node.lineno)
+        return found
+
+
+def _undecodable(data: bytes, error: Exception) -> str:
+    """Line and column of the first byte that cannot be read; the file's start where its declaration is wrong."""
+    if not isinstance(error, UnicodeDecodeError):
+        try:
+            data.decode("utf-8")
+        except UnicodeDecodeError as found:
+            error = found
+        else:
+            return "1:1"
+    lines = data[: error.start].split(b"\n")
+    return f"{len(lines)}:{len(lines[-1]) + 1}"
 
 
 @dataclass(frozen=True)
@@ -155,3 +182,10 @@ def _binds(node: ast.AST) -> list[str]:
     if isinstance(node, ast.MatchMapping) and node.rest:
         return [node.rest]
     return []
+
+
+def _text(node: ast.expr) -> str | None:
+    """A plain name, or a constant text."""
+    if isinstance(node, ast.Name):
+        return node.id
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None

@@ -282,6 +282,20 @@ def test_a_folder_of_something_else_is_left_alone(tmp_path: Path, path: Path) ->
     assert [each.name for each in home.iterdir()] == ["letter"]
 
 
+def test_a_file_is_no_store(tmp_path: Path, path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match="it is a file"):
+        Store(tmp_path / "file").import_wheel(RELEASE, path, make_wheel(path))
+
+
+def test_a_store_of_a_newer_patchtool_is_told(store: Store, path: Path) -> None:
+    store.import_wheel(RELEASE, path, make_wheel(path))
+    blob = store.git.line("hash-object", "-w", "--stdin", stdin=b'{"schema": 99}')
+    store.git.run("update-ref", f"refs/artifacts/{RELEASE.tag}", blob)
+    with pytest.raises(EnvironmentFault, match="schema 99"):
+        store.release(RELEASE)
+
+
 def test_a_killed_initialisation_is_taken_up_again(store: Store, path: Path) -> None:
     store.path.mkdir()
     (store.path / "HEAD").write_text("ref: refs/heads/main\n")

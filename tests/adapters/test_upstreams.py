@@ -297,6 +297,15 @@ def test_a_page_of_links_and_a_file_index_are_places_too(index: Index, tmp_path:
     assert upstream.download(artifact, tmp_path / "out").read_bytes() == (folder / NAME).read_bytes()
 
 
+def test_a_folder_that_cannot_be_written_is_told(index: Index, tmp_path: Path) -> None:
+    index.html(link(NAME))
+    (tmp_path / "file").write_text("")
+    upstream = client(index)
+    (artifact,) = upstream.artifacts("sglang", RELEASE)
+    with pytest.raises(EnvironmentFault, match="cannot write"):
+        upstream.download(artifact, tmp_path / "file")
+
+
 def test_a_filename_cannot_leave_its_folder(index: Index, tmp_path: Path) -> None:
     index.html(link(NAME))
     upstream = client(index)

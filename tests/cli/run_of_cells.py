@@ -21,9 +21,11 @@ def results() -> list[CellResult]:
     syncs, wrong = trial_of("fast", "test_syncs"), trial_of("wrong", "test_state")
     npu = Test("Qwen::gsm8k", str(ROOT / "ci/matrix.toml"), "Qwen::gsm8k", tiers=(Tier.NPU,))
     known = trial_of("suite", "test_eager")
-    patched = ("fast",)
+    patched: tuple[str, ...] = ("fast",)
 
-    def cell(patches, test, expected, tier=Tier.EMULATED, reason=""):
+    def cell(
+        patches: tuple[str, ...], test: Test, expected: Colour, tier: Tier = Tier.EMULATED, reason: str = ""
+    ) -> Cell:
         return Cell(RELEASE, patches, tier, test, expected, reason)
 
     return [

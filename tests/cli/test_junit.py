@@ -2,6 +2,7 @@
 
 import importlib.util
 import os
+from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -69,7 +70,7 @@ def test_an_empty_run() -> None:
 
 
 @pytest.mark.skipif(_MISSING and not _REQUIRED, reason="junitparser is not installed")
-def test_a_real_consumer_reads_it(tmp_path) -> None:
+def test_a_real_consumer_reads_it(tmp_path: Path) -> None:
     import junitparser
 
     (tmp_path / "junit.xml").write_bytes(junit_xml(judged(), proofs()))

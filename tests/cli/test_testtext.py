@@ -2,14 +2,15 @@
 
 import json
 
-from patchtool.cli.testtext import test_text as text_of
-from patchtool.matrix.document import test_document as document_of
+from patchtool.cli.testtext import matrix_text
+from patchtool.matrix.document import matrix_document
 from tests.cli.run_of_cells import judged, proofs
 
 
 def test_text() -> None:
-    said = text_of(judged(), proofs())
-    head = "patch  release  structural  pristine  patched  verdict\nfast   v0.5.13  applied     red       green    agrees\n"
+    said = matrix_text(judged(), proofs())
+    head = "patch  release  structural  pristine  patched  verdict\n"
+    head += "fast   v0.5.13  applied     red       green    agrees\n"
     assert said.startswith(head)
     assert "\\x1b[31m1\\x00" in said, "a terminal must not obey what upstream printed"
     assert "v0.5.13/emulated/fast/wrong::test_state and 1 more: error: einops is not installed" in said
@@ -22,17 +23,17 @@ def test_text() -> None:
 
 
 def test_colours_and_every_cell_on_demand() -> None:
-    said = text_of(judged(), proofs(), verbose=True, color=True)
+    said = matrix_text(judged(), proofs(), verbose=True, color=True)
     assert "\x1b[31mdisputes\x1b[0m" in said
     assert "as-expected  failed  0.70 s  v0.5.13/emulated/pristine/fast::test_syncs" in said
 
 
 def test_nothing_ran() -> None:
-    assert text_of([], []) == "0 cells: 0 as-expected, 0 unexpected, 0 could-not-run\n"
+    assert matrix_text([], []) == "0 cells: 0 as-expected, 0 unexpected, 0 could-not-run\n"
 
 
 def test_document() -> None:
-    document = json.loads(json.dumps(document_of(judged(), proofs())))
+    document = json.loads(json.dumps(matrix_document(judged(), proofs())))
     assert [cell["id"] for cell in document["cells"]] == sorted(cell["id"] for cell in document["cells"])
     (red,) = [cell for cell in document["cells"] if cell["id"].endswith("pristine/fast::test_syncs")]
     assert red == {

@@ -1,71 +1,54 @@
-"""The matrix file: what it says, and what it may not say, with the line."""
-
 from pathlib import Path
 
 import pytest
 
 from patchtool.domain.errors import InputError
+from patchtool.domain.release import Release
 from patchtool.matrix.cell import Tier
-from patchtool.matrix.matrixfile import Group, parse_matrix
+from patchtool.matrix.collect import collect_patch, collect_suite
+from patchtool.matrix.matrixfile import Row, read_matrix
 from patchtool.matrix.plan import KnownRed
 
-OURS = Path(__file__).parents[2] / "ci" / "matrix.toml"
-
-GROUP = (
-    '[[cells]]\nreleases = ["pin", "v0.5.14"]\npatches = [[], ["mtp_tracking"]]\ntier = "emulated"\nmodes = ["graph"]\n'
-)
-ROW = '[[model]]\nname = "m"\nmodel = "org/m"\n'
+PROJECT = Path(__file__).parents[2]
 
 
-def test_the_projects_own_file() -> None:
-    found = parse_matrix(OURS.read_bytes(), "ci/matrix.toml")
-    assert {group.tier for group in found.groups} == set(Tier)
-    assert {row.name: row.accuracy[0].dataset for row in found.models}["Qwen3.6-27B"] == "gpqa_diamond"
-    assert all("--speculative-algorithm" in row.flags for row in found.models)
-    assert {red.release for red in found.known} == {"0.5.16"}
-    assert found.timeouts[Tier.NPU] > found.timeouts[Tier.EMULATED]
-
-
-def test_groups_and_known_reds() -> None:
-    known = '[[known-red]]\nrelease = "0.5.13"\ntest = "lossless::test_eager"\nreason = "wipes state"\n'
-    found = parse_matrix((GROUP + known).encode(), "m.toml")
-    assert found.groups == (Group(("pin", "0.5.14"), ((), ("mtp_tracking",)), Tier.EMULATED, ("graph",)),)
-    assert found.known == (KnownRed("0.5.13", "lossless::test_eager", "wipes state"),)
-
-
-def test_rows_take_the_shared_flags_and_environment() -> None:
-    text = 'server-flags = ["--device", "npu"]\nserver-environment = { A = "1", B = "2" }\n'
-    text += ROW + 'flags = ["--tp-size", "2"]\nenvironment = { B = "3" }\n'
-    text += '[[model.accuracy]]\ndataset = "gsm8k"\nthreshold = 1\n'
-    (row,) = parse_matrix(text.encode(), "m.toml").models
-    assert row.flags == ("--device", "npu", "--tp-size", "2")
-    assert row.environment == {"A": "1", "B": "3"}
-    assert row.accuracy[0].threshold == 1.0
+def test_rows_and_known_reds(tmp_path: Path) -> None:
+    path = tmp_path / "matrix.toml"
+    path.write_text(
+        'timeout = 5\n[[rows]]\nplan = "proofs"\ntiers = ["npu"]\nreleases = ["pin", "v0.5.14"]\n'
+        '[[known-red]]\ntests = ["a", "b"]\nreleases = ["0.5.13"]\nreason = "because"\n'
+    )
+    matrix = read_matrix(path)
+    assert matrix.rows == (Row("proofs", (Tier.NPU,), (None, Release("0.5.14"))),)
+    assert matrix.known_red == (KnownRed("0.5.13", "a", "because"), KnownRed("0.5.13", "b", "because"))
 
 
 @pytest.mark.parametrize(
-    ("text", "line", "problem"),
+    ("text", "said"),
     [
-        pytest.param("x = \n", 1, "not TOML", id="not TOML"),
-        pytest.param("\ncolour = 1\n", 2, "unknown key 'colour'", id="unknown at the top"),
-        pytest.param(GROUP + GROUP + "mode = 1\n", 11, "unknown key 'mode'", id="unknown in the second group"),
-        pytest.param(GROUP.replace("emulated", "gpu"), 4, "'gpu' is not a tier", id="tier"),
-        pytest.param(GROUP.replace("[[],", '["x",'), 3, "patches must be", id="subsets"),
-        pytest.param(GROUP.replace('"graph"', '"lazy"'), 5, "modes are", id="modes"),
-        pytest.param('[[cells]]\npatches = "proofs"\n', 1, "tier is missing", id="missing"),
-        pytest.param(ROW, 1, "nothing is measured", id="nothing measured"),
-        pytest.param(
-            ROW + '[[model.accuracy]]\ndataset = "a"\nthreshold = 0.5\n' + ROW
-            + '[[model.accuracy]]\ndataset = "a"\nthreshold = 87.8\n',
-            12, "from 0 to 1", id="nested in the second row",
-        ),
-        pytest.param("[timeouts]\nemulated = 3\ngpu = 1\n", 3, "unknown key 'gpu'", id="timeouts"),
-        pytest.param("[timeouts]\nemulated = true\n", 2, "emulated must be a number", id="kind"),
-        pytest.param("cells = 3\n", 1, "cells must be tables", id="not tables"),
+        ("rows = 3 =", "not TOML"),
+        ("row = []", "unknown key 'row'"),
+        ("timeout = 0", "above 0"),
+        ('[[rows]]\nplan = "all"', "row 1: plan is proofs or ablation"),
+        ('[[rows]]\nplan = "proofs"\ntiers = ["gpu"]\nreleases = ["pin"]', "no tier 'gpu'"),
+        ('[[rows]]\nplan = "proofs"\ntiers = ["npu"]\nreleases = ["new"]', "'new' is not a release"),
+        ('[[rows]]\nplan = "proofs"\ntiers = []\nreleases = ["pin"]', "tiers is a list of texts"),
+        ('[[known-red]]\ntests = ["a"]\nreleases = ["0.5.13"]', "needs its reason"),
     ],
-)  # fmt: skip
-def test_what_it_may_not_say(text: str, line: int, problem: str) -> None:
-    with pytest.raises(InputError) as error:
-        parse_matrix(text.encode(), "m.toml")
-    assert error.value.message.startswith(f"m.toml:{line}: ")
-    assert problem in error.value.message
+)
+def test_what_is_wrong_is_said(tmp_path: Path, text: str, said: str) -> None:
+    path = tmp_path / "matrix.toml"
+    path.write_text(text)
+    with pytest.raises(InputError, match=said):
+        read_matrix(path)
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"matrix\.toml does not exist"):
+        read_matrix(tmp_path / "matrix.toml")
+
+
+def test_the_projects_known_reds_name_tests_that_exist() -> None:
+    tests = [*collect_suite(), *(t for f in (PROJECT / "patches").iterdir() if f.is_dir() for t in collect_patch(f))]
+    known = {red.test for red in read_matrix(PROJECT / "ci" / "matrix.toml").known_red}
+    assert known <= {test.name for test in tests}

@@ -1,5 +1,6 @@
 """Results are found again exactly while nothing that decides them has changed."""
 
+from collections.abc import Generator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -38,7 +39,7 @@ class Counting:
     def __init__(self) -> None:
         self.ran: list[str] = []
 
-    def run(self, cells, subjects):
+    def run(self, cells: Sequence[Cell], subjects: Sequence[Subject]) -> Generator[CellResult, None, None]:
         for each in cells:
             self.ran.append(each.id)
             yield CellResult(each, Outcome.PASSED, 0.5, "", {"syncs": 1})
@@ -97,4 +98,4 @@ def test_the_last_run_is_remembered(tmp_path: Path, cell: Cell) -> None:
     kept(tmp_path).remember(
         judge([CellResult(cell, Outcome.FAILED), CellResult(good, Outcome.PASSED)], ["fix::test_it"])
     )
-    assert kept(tmp_path).last_failed() == {cell.id}
+    assert kept(tmp_path).last_failed() == frozenset({cell.id})

@@ -55,25 +55,23 @@ class Places:
     def index(self, url: str, project: str) -> list[Artifact]:
         """List a project's files on an index; none where the index does not know it."""
         folder = local_path(url)
-        if folder is not None:
-            return self._local(folder / canonicalize_name(project), project)
         with self._talking_to(url):
+            if folder is not None:
+                return self._local(folder / canonicalize_name(project), project)
             try:
-                page = PyPISimple(url, session=self._session).get_project_page(project)
+                return self._artifacts(PyPISimple(url, session=self._session).get_project_page(project))
             except NoSuchProjectError:
                 return []
-        return self._artifacts(page)
 
     def link(self, url: str, project: str) -> list[Artifact]:
         """List a project's files in a folder or on a page that names files of many projects."""
         folder = local_path(url)
-        if folder is not None:
-            return self._local(folder, project)
         with self._talking_to(url):
+            if folder is not None:
+                return self._local(folder, project)
             response = self._session.get(url)
             response.raise_for_status()
-            page = ProjectPage.from_response(response, project)
-        return self._artifacts(page)
+            return self._artifacts(ProjectPage.from_response(response, project))
 
     def fetch(self, url: str, sink: IO[bytes], progress: Progress | None) -> None:
         """Write a file's bytes, going on where a broken connection left off.
@@ -146,7 +144,7 @@ class Places:
         try:
             yield
         except (requests.RequestException, *_NO_PAGE) as error:
-            raise _fault(urlsplit(url).netloc, error) from error
+            raise _fault(urlsplit(url).netloc or url, error) from error
 
     def _may_be_plain(self, url: str) -> bool:
         parts = urlsplit(url)

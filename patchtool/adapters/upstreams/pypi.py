@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -91,14 +92,17 @@ class PyPI:
         if Path(artifact.filename).name != artifact.filename:
             raise RefusedError(f"{artifact.filename!r} is no file name")
         target, partial = folder / artifact.filename, folder / f"{artifact.filename}.part"
-        folder.mkdir(parents=True, exist_ok=True)
         try:
+            folder.mkdir(parents=True, exist_ok=True)
             with partial.open("wb") as sink:
                 self._places.fetch(artifact.url, sink, progress)
             check_hash(artifact.filename, sha256_of(partial), expected)
             partial.replace(target)
+        except OSError as error:  # those of the network are faults already
+            raise EnvironmentFault(f"cannot write {target}", cause=str(error)) from error
         finally:
-            partial.unlink(missing_ok=True)
+            with suppress(OSError):
+                partial.unlink()
         return target
 
     @cached_property

@@ -63,6 +63,7 @@ class Applied:
         commits: Their ids, in series order.
         head: The commit HEAD was on before, None without git.
         head_branch: Full name of the branch HEAD was on before, None when detached.
+        tree: Git tree id of the last commit, empty without commits.
     """
 
     release: str
@@ -73,6 +74,7 @@ class Applied:
     commits: tuple[str, ...] = ()
     head: str | None = None
     head_branch: str | None = None
+    tree: str = ""
 
 
 class Journal:

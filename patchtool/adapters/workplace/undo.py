@@ -35,6 +35,16 @@ class Recovery:
     kind: Literal["rolled back", "finished", "finished taking out"]
     applied: Applied
 
+    @property
+    def sentence(self) -> str:
+        """What happened, for a person."""
+        what = {
+            "rolled back": "writing {} was killed: this tree was brought back to what it was before",
+            "finished": "writing {} was killed after its last change: this tree has all of it",
+            "finished taking out": "taking {} out was killed: that is finished now, this tree is as it was before",
+        }
+        return "an earlier run that was " + what[self.kind].format(f"the series for {self.applied.release}")
+
 
 def recover(workplace: Workplace, *, lock_timeout: float = LOCK_TIMEOUT) -> Recovery | None:
     """Bring the tree to rest after a killed run; quick when there was none.

@@ -73,7 +73,7 @@ def _write(
     release: str,
 ) -> Written:
     recovery = settle(workplace, journal)
-    notes = (f"a run that was killed was {recovery.kind}",) if recovery else ()
+    notes = (recovery.sentence,) if recovery else ()
     workplace = fresh(workplace) if recovery else workplace
     if _is_there(workplace, journal.applied(), wish):
         return _unchanged(workplace, journal, notes)
@@ -84,7 +84,8 @@ def _write(
         plan = _plan(workplace, commits, repository, wish[1], release)
         _carry_out(workplace, journal, plan, repository)
     applied = plan.applied
-    return Written(workplace.root, tuple(plan.wanted), applied.commits, _short(applied.branch), notes=notes)
+    branch = _short(applied.branch)
+    return Written(workplace.root, tuple(plan.wanted), applied.commits, branch, notes=notes, tree=applied.tree)
 
 
 def blockers(workplace: Workplace, paths: Sequence[str], *, commit: bool = True) -> list[obstacles.Blocker]:
@@ -113,7 +114,7 @@ def _unchanged(workplace: Workplace, journal: Journal, notes: tuple[str, ...] = 
     if applied is None:
         return Written(workplace.root, unchanged=True, notes=notes)
     branch = _short(applied.branch)
-    return Written(workplace.root, (), applied.commits, branch, unchanged=True, notes=notes)
+    return Written(workplace.root, (), applied.commits, branch, unchanged=True, notes=notes, tree=applied.tree)
 
 
 def _short(branch: str | None) -> str | None:
@@ -218,7 +219,8 @@ def _with_commits(
         for change in applied.files
         for place in (places[change.path],)
     )
-    return replace(applied, files=files, branch=branch, commits=tuple(made))
+    tree = workplace.checkout.run("rev-parse", f"{made[-1]}^{{tree}}").decode().strip() if workplace.checkout else ""
+    return replace(applied, files=files, branch=branch, commits=tuple(made), tree=tree)
 
 
 def _carry_out(workplace: Workplace, journal: Journal, plan: _Plan, repository: Repository | None) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import types
 from itertools import accumulate
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -23,7 +23,7 @@ class Batches:
         speculative: Whether the batches belong to a speculative run.
     """
 
-    def __init__(self, backend: object, *, speculative: bool) -> None:
+    def __init__(self, backend: Any, *, speculative: bool) -> None:
         self._backend = backend
         self._classes = module("model_executor.forward_batch_info")
         algorithms = module("speculative.spec_info").SpeculativeAlgorithm
@@ -31,7 +31,7 @@ class Batches:
 
     def prefill(
         self, rows: Sequence[int], lengths: Sequence[int], prefixes: Sequence[int], **tracking: torch.Tensor
-    ) -> object:
+    ) -> Any:
         """A batch of prompts.
 
         Args:
@@ -54,11 +54,11 @@ class Batches:
             **tracking,
         )
 
-    def decode(self, rows: Sequence[int]) -> object:
+    def decode(self, rows: Sequence[int]) -> Any:
         """A batch of one token per request."""
         return self._make("DECODE", rows, tokens=len(rows), seq_lens=[9] * len(rows))
 
-    def verify(self, rows: Sequence[int], drafts: int, *, padding: int) -> object:
+    def verify(self, rows: Sequence[int], drafts: int, *, padding: int) -> Any:
         """A batch of draft tokens per request; padded rows belong to request row 0 and have length 0."""
         chain = types.SimpleNamespace(
             draft_token_num=drafts,
@@ -79,7 +79,7 @@ class Batches:
             num_padding=padding,
         )
 
-    def prepare(self, batch: object, *, graph: bool) -> None:
+    def prepare(self, batch: Any, *, graph: bool) -> None:
         """Let the backend make its metadata, through the entry point that this release has for it."""
         backend = self._backend
         if not graph:
@@ -98,7 +98,7 @@ class Batches:
                 batch.seq_lens_cpu,
             )
 
-    def _make(self, mode: str, rows: Sequence[int], *, tokens: int, seq_lens: list[int], **fields: object) -> object:
+    def _make(self, mode: str, rows: Sequence[int], *, tokens: int, seq_lens: list[int], **fields: object) -> Any:
         """A ForwardBatch; fields that its constructor lacks are set as attributes, as upstream itself does."""
         values: dict[str, object] = {
             "forward_mode": getattr(self._classes.ForwardMode, mode),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import types
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch.overrides import TorchFunctionMode
@@ -45,7 +45,15 @@ def npu_namespace() -> types.ModuleType:
 
     npu = types.ModuleType("torch.npu")
     idle = dict.fromkeys(("Stream", "Event", "ExternalEvent", "NPUGraph", "graph", "device"), _Idle)
-    silent = ("set_device", "synchronize", "empty_cache", "manual_seed", "manual_seed_all", "set_compile_mode", "set_option")
+    silent = (
+        "set_device",
+        "synchronize",
+        "empty_cache",
+        "manual_seed",
+        "manual_seed_all",
+        "set_compile_mode",
+        "set_option",
+    )
     members: dict[str, object] = {
         **idle,
         **dict.fromkeys(silent, nothing),
@@ -77,7 +85,7 @@ def on_cpu(device: object) -> object:
     return device
 
 
-class CpuDevice(TorchFunctionMode):
+class CpuDevice(TorchFunctionMode):  # type: ignore[misc]
     """Maps devices in every torch call.
 
     A move between host and device copies on hardware. On one CPU it would hand back the same storage, and writes to
@@ -86,9 +94,9 @@ class CpuDevice(TorchFunctionMode):
 
     def __torch_function__(
         self,
-        func: Callable[..., object],
-        types: Sequence[type],  # noqa: A002, ARG002  torch's name
-        args: Sequence[object] = (),
+        func: Callable[..., Any],
+        types: Sequence[type],
+        args: Sequence[Any] = (),
         kwargs: Mapping[str, object] | None = None,
     ) -> object:
         """Run ``func`` with devices mapped."""
@@ -104,7 +112,7 @@ class CpuDevice(TorchFunctionMode):
 
 
 def map_devices() -> None:
-    """Enter the mode for the rest of the process; ``with torch.device(...)`` runs below every mode and is mapped too."""
+    """Enter the mode for the rest of the process; ``with torch.device(...)``, which runs below modes, too."""
     plain = DeviceContext.__init__
 
     def mapped(self: DeviceContext, device: object) -> None:

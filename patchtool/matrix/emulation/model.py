@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch.nn import functional as F  # noqa: N812  torch's own spelling
 
-from patchtool.matrix.emulation.rig import Rig, Shape
+from patchtool.matrix.emulation.rig import Rig
+from patchtool.matrix.emulation.shape import Shape
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,7 +38,7 @@ class Request:
     @property
     def length(self) -> int:
         """Tokens whose states are committed."""
-        return self.keys.shape[0]
+        return int(self.keys.shape[0])
 
     def cut(self, length: int) -> None:
         """Forget what came after ``length`` tokens."""
@@ -69,7 +70,7 @@ class Model:
         self._attend_out = weights(HIDDEN, HIDDEN, scale=HIDDEN**-0.5)
         # the rig draws its layers' weights before anything else, so plain and speculative rigs have the same ones
 
-    def logits(self, batch: object, ids: Sequence[int], requests: Sequence[Request | None]) -> torch.Tensor:
+    def logits(self, batch: Any, ids: Sequence[int], requests: Sequence[Request | None]) -> torch.Tensor:
         """Run a prepared batch.
 
         Args:

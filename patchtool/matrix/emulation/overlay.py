@@ -74,7 +74,7 @@ def watched_imports() -> Iterator[Mapping[str, set[str]]]:
         name: str,
         globals: Mapping[str, object] | None = None,  # noqa: A002  the names of __import__
         locals: Mapping[str, object] | None = None,  # noqa: A002
-        fromlist: Sequence[str] = (),
+        fromlist: Sequence[str] | None = (),
         level: int = 0,
     ) -> types.ModuleType:
         imported = plain(name, globals, locals, fromlist, level)
@@ -124,4 +124,6 @@ def _refuse_stale(gone: Collection[str]) -> None:
     for name, module in list(sys.modules.items()):
         for value in list(vars(module).values()) if name.startswith("sglang.") else ():
             if isinstance(value, (type, types.FunctionType)) and value.__module__ in gone:
-                raise EnvironmentFault(f"{name} keeps {value.__module__}.{value.__qualname__} of a module to be replaced")
+                raise EnvironmentFault(
+                    f"{name} keeps {value.__module__}.{value.__qualname__} of a module to be replaced"
+                )

@@ -3,79 +3,18 @@
 from __future__ import annotations
 
 import types
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 
 from patchtool.matrix.emulation import settings
 from patchtool.matrix.emulation.batches import Batches
-from patchtool.matrix.emulation.upstream import BACKENDS, ROOT, fitted, maybe, module
+from patchtool.matrix.emulation.making import HYBRID, make_backend, make_layer, make_pool
+from patchtool.matrix.emulation.shape import Shape, Tokens
+from patchtool.matrix.emulation.upstream import module
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-_GDN = BACKENDS.removeprefix(f"{ROOT}.") + ".ascend_gdn_backend"
-_HYBRID = BACKENDS.removeprefix(f"{ROOT}.") + ".ascend_hybrid_linear_attn_backend"
-
-
-@dataclass(frozen=True)
-class Shape:
-    """Sizes of the model and of its pools.
-
-    Args:
-        layers: Linear-attention layers.
-        key_heads: Heads of query and key.
-        value_heads: Heads of value; a multiple of the key heads.
-        head: Width of every head.
-        kernel: Taps of the convolution.
-        drafts: Tokens per verify step, or None without speculation.
-        slots: State slots beside the reserved slot 0.
-        requests: Request rows beside the reserved row 0.
-        page: Tokens per KV page.
-        seed: Of the weights.
-    """
-
-    layers: int = 3
-    key_heads: int = 2
-    value_heads: int = 4
-    head: int = 8
-    kernel: int = 4
-    drafts: int | None = 4
-    slots: int = 16
-    requests: int = 8
-    page: int = 4
-    seed: int = 0
-
-    @property
-    def channels(self) -> int:
-        """Width of the convolved projection: query, key and value side by side."""
-        return (2 * self.key_heads + self.value_heads) * self.head
-
-
-@dataclass(frozen=True)
-class Tokens:
-    """Inputs of every layer for a run of tokens: ``qkv [L][T, channels]``, ``a`` and ``b`` ``[L][T, value_heads]``."""
-
-    qkv: torch.Tensor
-    a: torch.Tensor
-    b: torch.Tensor
-
-    def __len__(self) -> int:
-        return self.qkv.shape[1]
-
-    def first(self, count: int) -> Tokens:
-        """The first tokens of the run."""
-        return Tokens(self.qkv[:, :count], self.a[:, :count], self.b[:, :count])
-
-    def after(self, count: int) -> Tokens:
-        """The run without its first tokens."""
-        return Tokens(self.qkv[:, count:], self.a[:, count:], self.b[:, count:])
-
-    def then(self, *others: Tokens) -> Tokens:
-        """This run and others after it."""
-        runs = (self, *others)
-        return Tokens(*(torch.cat([getattr(run, name) for run in runs], dim=1) for name in ("qkv", "a", "b")))
 
 
 class Rig:
@@ -90,9 +29,9 @@ class Rig:
         self.settings = settings.settings_for(self.shape.drafts, self.shape.page)
         settings.publish(self.settings)
         self._random = torch.Generator().manual_seed(self.shape.seed)
-        self.pool = self._make_pool()
-        self.backend = self._make_backend()
-        self.layers = [self._make_layer(index) for index in range(self.shape.layers)]
+        self.pool = make_pool(self.shape)
+        self.backend = make_backend(self.pool, self.settings)
+        self.layers = [make_layer(self.shape, index, self.normal) for index in range(self.shape.layers)]
         self.batches = Batches(self.backend, speculative=self.shape.drafts is not None)
 
     @property
@@ -178,79 +117,14 @@ class Rig:
         hybrid = self.hybrid_backend()
         hybrid.update_mamba_state_after_mtp_verify(torch.tensor(last), *as_tensor, None)
 
-    def hybrid_backend(self) -> object:
+    def hybrid_backend(self) -> Any:
         """The backend that joins linear and full attention, with a full-attention side that does nothing."""
         base = module("layers.attention.base_attn_backend").AttentionBackend
         full = type("NoFullAttention", (base,), {"init_forward_metadata": lambda *_: None})()
         full.token_to_kv_pool, full.req_to_token_pool = None, self.pool
-        return module(_HYBRID).AscendHybridLinearAttnBackend(full, self.backend, [])
+        return module(HYBRID).AscendHybridLinearAttnBackend(full, self.backend, [])
 
-    def through_layers(self, batch: object, run: Tokens) -> None:
+    def through_layers(self, batch: Any, run: Tokens) -> None:
         """Feed a prepared batch to every layer."""
         for index, layer in enumerate(self.layers):
             self.backend.forward_extend(layer, batch, run.qkv[index], run.a[index], run.b[index])
-
-    def _make_pool(self) -> object:
-        shapes = module("configs.mamba_utils")
-        size = self.shape
-        state = shapes.Mamba2StateShape.create(
-            tp_world_size=1,
-            intermediate_size=size.value_heads * size.head,
-            n_groups=size.key_heads,
-            num_heads=size.value_heads,
-            head_dim=size.head,
-            state_size=size.head,
-            conv_kernel=size.kernel,
-        )
-        layers = list(range(size.layers))
-        return fitted(
-            module("mem_cache.memory_pool").HybridReqToTokenPool,
-            size=size.requests,
-            mamba_size=size.slots,
-            mamba_spec_state_size=size.requests,
-            max_context_len=512,
-            device="cpu",
-            enable_memory_saver=False,
-            cache_params=shapes.Mamba2CacheParams(shape=state, layers=layers),
-            mamba_layer_ids=layers,
-            enable_mamba_extra_buffer=True,
-            speculative_num_draft_tokens=size.drafts,
-            speculative_eagle_topk=1,
-            enable_overlap_schedule=False,
-        )
-
-    def _make_backend(self) -> object:
-        empty = types.SimpleNamespace()
-        config = types.SimpleNamespace(hf_config=empty, hf_text_config=empty, quantization=None)
-        runner = types.SimpleNamespace(
-            device="cpu",
-            dtype=torch.float32,
-            server_args=self.settings,
-            is_draft_worker=False,
-            req_to_token_pool=self.pool,
-            token_to_kv_pool=None,
-            model_config=config,
-        )
-        kinds = maybe("layers.attention.linear.utils", "LinearAttnKernelBackend")
-        if callable(kinds):
-            triton = kinds("triton")
-            runner.linear_attn_backends = types.SimpleNamespace(decode=triton, prefill=triton)
-        return module(_GDN).AscendGDNAttnBackend(runner)
-
-    def _make_layer(self, index: int) -> object:
-        size = self.shape
-        return fitted(
-            module("layers.radix_linear_attention").RadixLinearAttention,
-            layer_id=index,
-            num_q_heads=size.key_heads,
-            num_k_heads=size.key_heads,
-            num_v_heads=size.value_heads,
-            head_q_dim=size.head,
-            head_k_dim=size.head,
-            head_v_dim=size.head,
-            conv_weights=self.normal(size.channels, size.kernel) * 0.5,
-            bias=None,
-            activation="silu",
-            A_log=self.normal(size.value_heads) * 0.3,
-            dt_bias=self.normal(size.value_heads) * 0.3,
-        )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import types
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from patchtool.matrix.emulation.kernels.delta import CHUNK
 from patchtool.matrix.emulation.upstream import maybe, module
@@ -54,7 +55,7 @@ def publish(settings: types.SimpleNamespace) -> None:
 
 
 @cache
-def _resolved(server_args: type, page_size: int) -> object:
+def _resolved(server_args: Any, page_size: int) -> object:
     """Real arguments, resolved by the release, for releases that publish nothing else."""
     arguments = server_args(
         model_path=str(TINY_MODEL),

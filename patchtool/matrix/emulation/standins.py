@@ -7,7 +7,7 @@ import types
 from collections import defaultdict
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,10 +36,11 @@ class _InertMeta(type):
             return args[0]
         raise NoReferenceError(f"{cls.__module__}.{cls.__qualname__} was called and has no CPU reference")
 
-    def __or__(cls, _other: object) -> object:
+    def __or__(cls, _other: object) -> Any:
         return cls
 
-    __ror__ = __or__
+    def __ror__(cls, _other: object) -> Any:
+        return cls
 
     def __getitem__(cls, _key: object) -> object:
         return cls

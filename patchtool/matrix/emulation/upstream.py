@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import inspect
-import types
 from importlib import import_module
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 ROOT = "sglang.srt"
-BACKENDS = f"{ROOT}.hardware_backend.npu.attention"
 T = TypeVar("T")
 
 
-def module(name: str) -> types.ModuleType:
+def module(name: str) -> Any:
     """Import ``sglang.srt.<name>``."""
     return import_module(f"{ROOT}.{name}")
 
 
-def maybe(name: str, member: str) -> object | None:
+def maybe(name: str, member: str) -> Any:
     """A member of ``sglang.srt.<name>``, or None where this release has no such module or member."""
     full = f"{ROOT}.{name}"
     try:

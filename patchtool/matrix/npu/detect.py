@@ -1,81 +1,69 @@
-"""Whether there is an NPU that works. Never run on a real one: so far it has only ever said what is missing."""
+"""Whether this machine has an NPU that works: found out in a child, because every step of it can hang or crash."""
 
 from __future__ import annotations
 
-import glob
+import json
 import subprocess
-import tempfile
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from patchtool.matrix.npu.environment import npu_environment
-
-DEVICES = "/dev/davinci[0-9]*"
-_SECONDS = 180.0
-
-# each step is said before it is taken, so that one that kills or hangs the process is known too
+_DEVICES = "davinci[0-9]*"
 _PROBE = """
-def step(name):
-    print(name, flush=True)
-step("import torch")
-import torch
-step("import torch_npu")
-import torch_npu
-step("find a device")
-assert torch.npu.is_available() and torch.npu.device_count() > 0, "torch_npu sees no device"
-step("add on npu:0")
-ones = torch.ones(2, device="npu:0")
-assert (ones + ones).cpu().tolist() == [2.0, 2.0], "1 + 1 is not 2 there"
-step("done")
+import json
+stage = "torch"
+try:
+    import torch
+    stage = "torch_npu"
+    import torch_npu
+    stage = "device"
+    count = torch.npu.device_count() if torch.npu.is_available() else 0
+    if not count:
+        raise RuntimeError("no device is available to this process")
+    stage = "first operation"
+    if (torch.ones(8, device="npu:0") + 1).sum().item() != 16:
+        raise RuntimeError("1 + 1 is not 2 on npu:0")
+    name, versions = torch.npu.get_device_name(0), [torch.__version__, torch_npu.__version__]
+    print(json.dumps({"count": count, "name": name, "versions": versions}))
+except BaseException as error:
+    print(json.dumps({"fault": f"{stage}: {type(error).__name__}: {error}"}))
 """
 
 
 @dataclass(frozen=True)
-class Detected:
+class Npu:
     """What was found.
 
     Args:
-        devices: Device files.
-        missing: What is not there or does not work, in words; empty when all is well.
+        usable: A device did a computation and got it right.
+        reason: Why not, or what it is.
     """
 
-    devices: tuple[str, ...]
-    missing: str = ""
+    usable: bool
+    reason: str
 
 
-def detect(python: str, devices: str = DEVICES, timeout: float = _SECONDS) -> Detected:
-    """Look for device files, then let another process try torch, torch_npu and one real operation.
+def find_npu(python: str = sys.executable, *, devices: Path = Path("/dev"), timeout: float = 60.0) -> Npu:
+    """Look for a working NPU.
 
     Args:
-        python: The interpreter that cells would run on.
-        devices: Pattern of the device files.
-        timeout: Seconds the operation may take; a driver in a bad state hangs.
+        python: The interpreter whose torch and torch_npu count.
+        devices: Where device files are.
+        timeout: Seconds for the child.
     """
-    found = tuple(sorted(glob.glob(devices)))  # noqa: PTH207  the pattern is a whole path
-    if not found:
-        return Detected((), f"no NPU: nothing matches {devices}")
-    with tempfile.TemporaryDirectory(prefix="patchtool-npu-") as home:
-        environment = npu_environment(Path(home), None)
-        try:
-            done = subprocess.run(
-                [python, "-c", _PROBE],
-                capture_output=True,
-                timeout=timeout,
-                env=environment,
-                cwd=home,
-                stdin=subprocess.DEVNULL,
-                check=False,
-            )
-        except subprocess.TimeoutExpired as error:
-            return Detected(found, f"could not {_last(error.stdout)} within {timeout:g} s")
-        except OSError as error:
-            return Detected(found, f"{python} cannot be started: {error.strerror}")
-    reached = _last(done.stdout)
-    if done.returncode == 0 and reached == "done":
-        return Detected(found)
-    return Detected(found, f"could not {reached}: {_last(done.stderr, f'ended with {done.returncode}')}")
-
-
-def _last(said: bytes | None, nothing: str = "start") -> str:
-    lines = [line for line in (said or b"").decode(errors="replace").splitlines() if line.strip()]
-    return lines[-1].strip() if lines else nothing
+    if not any(devices.glob(_DEVICES)):
+        return Npu(usable=False, reason=f"no NPU: {devices}/{_DEVICES} does not exist")
+    try:
+        probe = subprocess.run([python, "-c", _PROBE], capture_output=True, timeout=timeout, check=False)
+    except subprocess.TimeoutExpired:
+        return Npu(usable=False, reason=f"the NPU did not answer within {timeout:g} s")
+    except OSError as error:
+        return Npu(usable=False, reason=f"{python} cannot be started: {error}")
+    try:
+        found = json.loads(probe.stdout.splitlines()[-1])
+    except (IndexError, ValueError):
+        return Npu(usable=False, reason=f"the NPU probe ended with {probe.returncode}")
+    if "fault" in found:
+        return Npu(usable=False, reason=str(found["fault"]))
+    torch, torch_npu = found["versions"]
+    return Npu(usable=True, reason=f"{found['count']} x {found['name']}, torch {torch}, torch_npu {torch_npu}")

@@ -4,6 +4,8 @@ What it shows is state plumbing. Both sides use the same kernel references, the 
 first error, and the steps to commit and track are chosen here, as a scheduler chooses them.
 """
 
+# ruff: noqa: D103  a test's name says what it is about
+
 from __future__ import annotations
 
 from functools import cache
@@ -28,8 +30,8 @@ def speculate(*, graph: bool, sizes: tuple[int, ...] = ()) -> Speculation:
     return run
 
 
-def same_tokens(run: Speculation) -> None:
-    for index, (got, want) in enumerate(zip(run.outputs, baseline(), strict=True)):
+def same_tokens(run: Speculation, want_all: list[list[int]] | None = None) -> None:
+    for index, (got, want) in enumerate(zip(run.outputs, want_all or baseline(), strict=True)):
         first = next((n for n in range(COUNT) if got[n] != want[n]), None)
         if first is not None:
             record(first_divergence=first, diverging_request=index)
@@ -46,6 +48,14 @@ def same_after_reuse(run: Speculation, index: int) -> None:
 @trial(needs=(), mode="eager")
 def test_eager() -> None:
     same_tokens(speculate(graph=False))
+
+
+@trial(needs=(), mode="eager")
+def test_one_request_alone() -> None:
+    for index, prompt in enumerate(PROMPTS):
+        run = Speculation([prompt], [baseline()[index]], graph=False)
+        run.run(COUNT)
+        same_tokens(run, baseline()[index : index + 1])
 
 
 @trial(needs=(), mode="graph")

@@ -3,12 +3,15 @@
 The oracle never goes near the verify path: the same real backend, one prefill over prompt and accepted tokens.
 """
 
+# ruff: noqa: D102, D103  a test's name says what it is about
+
 from __future__ import annotations
 
 import torch
 
 from patchtool.matrix.emulation.expect import same_state, trial
-from patchtool.matrix.emulation.rig import Rig, Shape, Tokens
+from patchtool.matrix.emulation.rig import Rig
+from patchtool.matrix.emulation.shape import Shape, Tokens
 
 PROMPTS = (5, 6)
 OWN = (3, 5)
@@ -143,3 +146,13 @@ def test_several_verify_steps_in_a_row() -> None:
     for last, steps in (((1, 0), (0, -1)), ((0, 3), (-1, 2)), ((2, 1), (1, 0))):
         scene.verify(last, steps, graph=True, padded=True)
         scene.own_states(f"after last steps {last}")
+
+
+@trial(needs=("mtp_tracking",), mode="eager")
+def test_an_untracked_row_leaves_the_slot_it_shares_alone() -> None:
+    for steps, tracked in (((1, -1), 0), ((-1, 1), 1)):
+        scene = Scene()
+        drafts = [scene.rig.tokens(4) for _ in OWN]
+        scene.rig.verify((1, 2), drafts, graph=False)
+        scene.rig.commit((2, 2), (TRACKED[0], TRACKED[0]), steps)
+        scene.state_is(TRACKED[0], scene.history[tracked].then(drafts[tracked].first(2)), f"tracked by row {tracked}")

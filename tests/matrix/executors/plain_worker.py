@@ -4,18 +4,20 @@ import os
 import runpy
 import sys
 import time
+from collections.abc import Mapping
+from typing import Any
 
 from patchtool.matrix import worker
 
 
-def prepare(setup):
+def prepare(setup: Mapping[str, Any]) -> str:
     sys.path.insert(0, setup["tree"])
     import sglang
 
     return getattr(sglang, "FAULT", "")
 
 
-def run(job):
+def run(job: Mapping[str, Any]) -> dict[str, Any]:
     started = time.monotonic()
     outcome, detail = "passed", ""
     os.environ["OVERLAY"] = job["overlay"]

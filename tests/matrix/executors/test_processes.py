@@ -1,19 +1,20 @@
 """Several workers on this machine, and what becomes of cells that die, hang or are left."""
 
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from patchtool.domain.errors import InputError
-from patchtool.matrix.cell import Outcome
+from patchtool.matrix.cell import Cell, CellResult, Outcome
 from patchtool.matrix.executors import executor
 from patchtool.matrix.executors.settings import SMALLEST, Settings, share_out
-from patchtool.matrix.local import Options
+from patchtool.matrix.local import Options, Subject
 from tests.matrix.executors.fakes import cell, outcomes, subject
 
 
-def run(options: Options, cells, subjects, workers: int = 2):
+def run(options: Options, cells: Sequence[Cell], subjects: Sequence[Subject], workers: int = 2) -> list[CellResult]:
     return list(executor("local", Settings(options, workers=workers)).run(cells, subjects))
 
 
@@ -87,7 +88,7 @@ def test_closing_the_results_ends_what_runs(tmp_path: Path, python: str) -> None
         pytest.param((), 2, [], id="nothing to do"),
     ],
 )
-def test_batches(counts, workers, sizes) -> None:
+def test_batches(counts: tuple[int, ...], workers: int, sizes: list[int]) -> None:
     cells = [cell("test_green", f"0.5.{n}", number=k) for n, count in enumerate(counts) for k in range(count)]
     batches = share_out(cells, workers)
     assert [len(batch.cells) for batch in batches] == sizes

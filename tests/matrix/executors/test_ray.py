@@ -4,7 +4,7 @@ import importlib.util
 import os
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,11 +12,11 @@ from types import SimpleNamespace
 import pytest
 
 from patchtool.domain.errors import EnvironmentFault, InputError
-from patchtool.matrix.cell import Outcome, Tier
+from patchtool.matrix.cell import Cell, CellResult, Outcome, Tier
 from patchtool.matrix.executors import executor
 from patchtool.matrix.executors.settings import Settings
 from patchtool.matrix.fingerprint import fingerprint
-from patchtool.matrix.local import Options
+from patchtool.matrix.local import Options, Subject
 from tests.matrix.executors.fakes import cell, outcomes, subject
 
 _MISSING = importlib.util.find_spec("ray") is None
@@ -49,7 +49,7 @@ def settings(cluster: SimpleNamespace, options: Options, tmp_path: Path, python:
     return Settings(options, address=cluster.address, node_python=python, node_cache=cache)
 
 
-def run(settings: Settings, cells, subjects):
+def run(settings: Settings, cells: Sequence[Cell], subjects: Sequence[Subject]) -> list[CellResult]:
     return list(executor("ray", settings).run(cells, subjects))
 
 

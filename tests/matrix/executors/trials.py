@@ -35,10 +35,11 @@ def test_out_of_memory() -> None:
     import resource
 
     resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
-    os.kill(os.getpid(), 9) if not _fits() else None
+    if not _fits():
+        os.kill(os.getpid(), 9)
 
 
-def _fits():
+def _fits() -> bool:
     try:
         return len(bytearray(4 << 30)) < 0
     except MemoryError:

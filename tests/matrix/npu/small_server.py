@@ -42,14 +42,14 @@ class Handler(BaseHTTPRequestHandler):
         right = (answered - 1) % 10 < sglang.RIGHT
         self._say({"choices": [{"message": {"role": "assistant", "content": "right" if right else "wrong"}}]})
 
-    def _say(self, body) -> None:
+    def _say(self, body: object) -> None:
         data = json.dumps(body).encode()
         self.send_response(200)
         self.send_header("Content-Length", str(len(data)))
         self.end_headers()
         self.wfile.write(data)
 
-    def log_message(self, *_) -> None:
+    def log_message(self, *_: object) -> None:
         pass
 
 

@@ -4,6 +4,7 @@ import json
 import os
 import sys
 import time
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -21,11 +22,6 @@ HERE = Path(__file__).parent
 LOAD = "prompts = 2\ninput-tokens = 8\noutput-tokens = 8\nconcurrency = 1\n"
 
 
-@pytest.fixture
-def host(tmp_path: Path):
-    return Host(tmp_path)
-
-
 class Host:
     """A machine with a device file and an interpreter on which the probe succeeds."""
 
@@ -38,13 +34,22 @@ class Host:
         self.pids = folder / "pids"
 
     def run(
-        self, measures: str, *, pristine: str = "RIGHT = 5", patched: str = "RIGHT = 8", flags=(), timeout: float = 20
+        self,
+        measures: str,
+        *,
+        pristine: str = "RIGHT = 5",
+        patched: str = "RIGHT = 8",
+        flags: Sequence[str] = (),
+        timeout: float = 20,
+        stopped: Callable[[], bool] = bool,
     ) -> dict[str, CellResult]:
         tree = self.folder / "pristine"
         (tree / "sglang").mkdir(parents=True)
         (tree / "sglang" / "__init__.py").write_text(pristine)
         (tree / "sglang" / "other.py").write_text("SAME = True")
-        overlays = {("fix",): {"python/sglang/__init__.py": patched.encode()}}
+        overlays: Mapping[tuple[str, ...], Mapping[str, bytes]] = {
+            ("fix",): {"python/sglang/__init__.py": patched.encode()}
+        }
         subject = Subject(Release("0.5.13"), tree, overlays)
         words = {
             "server": ["{python}", str(HERE / "small_server.py"), "--host", "{host}", "--port", "{port}"],
@@ -59,7 +64,7 @@ class Host:
         series = Series(subject.release, {"fix": State.APPLIED}, {})
         cells = row_cells(series, parse_matrix(path.read_bytes(), "matrix.toml"), path)
         options = Options(python=str(self.python), timeout=timeout)
-        results = list(run_npu_cells(cells, subject, options, devices=f"{self.folder}/davinci[0-9]*"))
+        results = list(run_npu_cells(cells, subject, options, stopped, devices=f"{self.folder}/davinci[0-9]*"))
         assert (tree / "sglang" / "__init__.py").read_text() == pristine, "the pristine tree was written to"
         assert [result.cell for result in results] == list(cells)
         self.nothing_left()
@@ -71,6 +76,11 @@ class Host:
                 os.killpg(int(line), 0)
 
 
+@pytest.fixture
+def host(tmp_path: Path) -> Host:
+    return Host(tmp_path)
+
+
 def accuracy(dataset: str = "gsm8k", threshold: float = 0.7, drop: float = 0.0) -> str:
     return f'[[model.accuracy]]\ndataset = "{dataset}"\nthreshold = {threshold}\ndrop = {drop}\n'
 
@@ -79,7 +89,7 @@ def speed(ttft: float = 1.0, throughput: float = 1.0) -> str:
     return f"[[model.speed]]\n{LOAD}ttft = {ttft}\nthroughput = {throughput}\n"
 
 
-def test_both_trees_are_measured_in_one_run(host) -> None:
+def test_both_trees_are_measured_in_one_run(host: Host) -> None:
     found = host.run(accuracy() + speed())
     assert {name: result.outcome for name, result in found.items()} == {
         "gsm8k": Outcome.PASSED,
@@ -104,17 +114,17 @@ def test_both_trees_are_measured_in_one_run(host) -> None:
         pytest.param(speed(throughput=2), {}, "throughput is 1.600 of pristine", id="throughput"),
     ],
 )
-def test_numbers_that_do_not_do_are_failures(host, measures, trees, detail) -> None:
+def test_numbers_that_do_not_do_are_failures(host: Host, measures: str, trees: dict[str, str], detail: str) -> None:
     ((_, result),) = host.run(measures, **trees).items()
     assert result.outcome is Outcome.FAILED
     assert detail in result.detail
 
 
-def test_a_drop_within_bounds_passes(host) -> None:
+def test_a_drop_within_bounds_passes(host: Host) -> None:
     assert host.run(accuracy(drop=0.1), pristine="RIGHT = 9")["gsm8k"].outcome is Outcome.PASSED
 
 
-def test_a_pristine_release_that_does_not_start_is_said(host) -> None:
+def test_a_pristine_release_that_does_not_start_is_said(host: Host) -> None:
     found = host.run(accuracy() + speed(), pristine='RIGHT, FAULT = 5, "does not start"')
     assert found["gsm8k"].outcome is Outcome.PASSED
     assert "held against the threshold only" in found["gsm8k"].detail
@@ -133,14 +143,14 @@ def test_a_pristine_release_that_does_not_start_is_said(host) -> None:
         pytest.param("garbage", Outcome.TIMEOUT, "answered what is not HTTP", id="garbage"),
     ],
 )
-def test_servers_that_fail(host, fault, outcome, detail) -> None:
+def test_servers_that_fail(host: Host, fault: str, outcome: Outcome, detail: str) -> None:
     result = host.run(accuracy(), patched=f'RIGHT, FAULT = 8, "{fault}"')["gsm8k"]
     assert result.outcome is outcome
     assert detail in result.detail
     assert result.detail.startswith("tree under test: ")
 
 
-def test_children_of_a_server_are_ended_too(host) -> None:
+def test_children_of_a_server_are_ended_too(host: Host) -> None:
     assert host.run(accuracy(), flags=["--fault", "leaves children"])["gsm8k"].outcome is Outcome.PASSED
 
 
@@ -152,14 +162,17 @@ def test_children_of_a_server_are_ended_too(host) -> None:
         pytest.param("hanging", Outcome.TIMEOUT, "evalscope hanging did not end within 2 s", id="hangs"),
     ],
 )
-def test_clients_that_fail_leave_the_others_their_numbers(host, dataset, outcome, detail) -> None:
+def test_clients_that_fail_leave_the_others_their_numbers(
+    host: Host, dataset: str, outcome: Outcome, detail: str
+) -> None:
     found = host.run(accuracy(dataset) + accuracy(), timeout=2)
     assert found[dataset].outcome is outcome
     assert detail in found[dataset].detail
     assert found["gsm8k"].outcome is Outcome.PASSED
 
 
-def test_a_run_that_is_called_off_ends_soon(host, tmp_path) -> None:
+def test_a_run_that_is_called_off_ends_soon(host: Host) -> None:
     began = time.monotonic()
-    host.run(accuracy("hanging"), timeout=3)
-    assert time.monotonic() - began < 20
+    result = host.run(accuracy("hanging"), timeout=60, stopped=lambda: time.monotonic() - began > 2)["hanging"]
+    assert (result.outcome, result.detail) == (Outcome.ERROR, "tree under test: the run was called off")
+    assert time.monotonic() - began < 15

@@ -42,7 +42,9 @@ def test_without_device_files_nothing_is_started(tmp_path: Path) -> None:
         pytest.param({"torch": "import os; os.abort()"}, "could not import torch: ", id="aborts"),
     ],
 )
-def test_what_is_missing_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, modules, missing) -> None:
+def test_what_is_missing_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, modules: dict[str, str], missing: str
+) -> None:
     (tmp_path / "davinci0").touch()
     for name, body in modules.items():
         (tmp_path / f"{name}.py").write_text(body)

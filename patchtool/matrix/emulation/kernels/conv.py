@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import torch
 from torch.nn import functional as F  # noqa: N812  torch's own spelling
 
@@ -36,7 +38,7 @@ def causal_conv1d_fn_npu(
     keep = weight.shape[1] - 1
     out = torch.zeros_like(x)
     starts = query_start_loc.tolist()
-    for row, (start, end) in enumerate(zip(starts, starts[1:], strict=False)):
+    for row, (start, end) in enumerate(itertools.pairwise(starts)):
         slot = int(cache_indices[row])
         if slot == pad_slot_id or start == end:
             continue
@@ -179,7 +181,7 @@ def causal_conv1d(
         ).T
     out = torch.zeros_like(x)
     starts = query_start_loc.tolist()
-    for row, (start, end) in enumerate(zip(starts, starts[1:], strict=False)):
+    for row, (start, end) in enumerate(itertools.pairwise(starts)):
         one = slice(row, row + 1)
         accepted = None if num_accepted_tokens is None else num_accepted_tokens[one]
         if start < end:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
+
 import torch
 from torch.nn import functional as F  # noqa: N812  torch's own spelling
 
 from patchtool.matrix.emulation.kernels.storage import as_stored
-
 
 CHUNK = 64
 """Tokens between two of the states that a prefill kernel returns."""
@@ -29,7 +30,11 @@ def unit(x: torch.Tensor, **_: object) -> torch.Tensor:
 
 
 def advance(
-    state: torch.Tensor, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, log_decay: torch.Tensor,
+    state: torch.Tensor,
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    log_decay: torch.Tensor,
     strength: torch.Tensor,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Feed one token to the recurrence.
@@ -111,7 +116,7 @@ def chunk_gated_delta_rule_npu(
     final = torch.empty(initial_state.shape, dtype=initial_state.dtype)
     snapshots = []
     starts = cu_seqlens.tolist()
-    for row, (start, end) in enumerate(zip(starts, starts[1:], strict=False)):
+    for row, (start, end) in enumerate(itertools.pairwise(starts)):
         state = initial_state[row].float()
         for token in range(start, end):
             if (token - start) % CHUNK == 0:
@@ -148,7 +153,7 @@ def fused_sigmoid_gating_delta_rule_update_npu(
     states = as_stored(initial_state_source)
     starts = list(range(v.shape[1] + 1)) if cu_seqlens is None else cu_seqlens.tolist()
     out = torch.zeros_like(v)
-    for row, (start, end) in enumerate(zip(starts, starts[1:], strict=False)):
+    for row, (start, end) in enumerate(itertools.pairwise(starts)):
         slot = int(initial_state_indices[row])
         for token in range(start, end) if slot >= 0 else ():
             state, result = advance(

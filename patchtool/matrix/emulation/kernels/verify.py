@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import torch
 
-from patchtool.matrix.emulation.kernels.delta import advance, chunk_gated_delta_rule_npu, unit
+from patchtool.matrix.emulation.kernels.delta import (
+    advance,
+    chunk_gated_delta_rule_npu,
+    fused_sigmoid_gating_delta_rule_update_npu,
+    unit,
+)
 from patchtool.matrix.emulation.kernels.storage import as_stored
 
 
@@ -64,7 +69,11 @@ def recurrent_gated_delta_rule(
         state = states[first].float().transpose(-1, -2)
         for step in range(int(actual_seq_lengths[row])):
             state, result = advance(
-                state, query[row, step] * scale, key[row, step], value[row, step], log_decay[row, step],
+                state,
+                query[row, step] * scale,
+                key[row, step],
+                value[row, step],
+                log_decay[row, step],
                 strength[row, step],
             )
             target[int(ssm_state_indices[row, step])] = state.transpose(-1, -2).to(target.dtype)
@@ -107,6 +116,20 @@ def chunk_gated_delta_rule(
     )
     chunk_state.copy_(snapshots[0].transpose(-1, -2))
     return out[0], final.transpose(-1, -2)
+
+
+def fused_sigmoid_gating_delta_rule_update_decode_npu(
+    *, initial_state_source: torch.Tensor, **inputs: torch.Tensor
+) -> torch.Tensor:
+    """Run one decode token per request on states ``[P, H, V, K]`` in place.
+
+    The releases that call it keep V-major states in every pool, so that is how it is taken here; the kernel that was
+    built for them could not be looked at.
+    """
+    turned = initial_state_source.transpose(-1, -2).contiguous()
+    out = fused_sigmoid_gating_delta_rule_update_npu(initial_state_source=turned, **inputs)
+    initial_state_source.copy_(turned.transpose(-1, -2))
+    return out
 
 
 def prepare_chunk_indices(cu_seqlens: torch.Tensor, chunk_size: int) -> torch.Tensor:
