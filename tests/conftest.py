@@ -8,6 +8,7 @@ from pathlib import Path
 
 import platformdirs
 import pytest
+from hypothesis import settings
 
 from patchtool.adapters.files import locked
 from patchtool.adapters.store import Store
@@ -16,6 +17,10 @@ from patchtool.domain.release import Release
 
 Wheel = Callable[..., Path]
 Stored = Callable[[str], Store]
+
+# A busy machine is no bug of ours.
+settings.register_profile("patchtool", deadline=None)
+settings.load_profile("patchtool")
 
 # Fetching a wheel needs the machine's own pip settings, which no test sees.
 _MACHINE = dict(os.environ)
@@ -86,9 +91,7 @@ def source_archive(test_cache: Path) -> Path:
     with locked(test_cache / "lock", 600), _machine_environment():
         if not path.exists():
             index = PyPI()
-            (found,) = (
-                each for each in index.artifacts("sglang", Release("0.5.10")) if each.filename == path.name
-            )
+            (found,) = (each for each in index.artifacts("sglang", Release("0.5.10")) if each.filename == path.name)
             index.download(found, test_cache)
     return path
 

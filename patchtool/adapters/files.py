@@ -52,9 +52,7 @@ def atomic_write(path: Path, data: bytes, mode: int = 0o644, *, durable: bool = 
     # Not `tempfile`: importing it costs more than a cached verb may take.
     temporary = path.with_name(f".{path.name}.{os.urandom(6).hex()}.tmp")
     try:
-        handle = os.open(
-            temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), 0o600
-        )
+        handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), 0o600)
         with os.fdopen(handle, "wb") as file:
             file.write(data)
             file.flush()

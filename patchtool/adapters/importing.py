@@ -84,9 +84,7 @@ def _verify(file: IO[bytes], path: Path, sha256: str) -> None:
         )
 
 
-def _check_metadata(
-    archive: Archive, members: list[Member], project: str, release: Release, filename: str
-) -> None:
+def _check_metadata(archive: Archive, members: list[Member], project: str, release: Release, filename: str) -> None:
     found = [member for member in members if archive.is_metadata(member.path)]
     if len(found) != 1:
         raise RefusedError(f"{filename} has {len(found)} metadata files, not one")

@@ -70,9 +70,11 @@ def write_output(
     dest = dest.absolute()
     key = hashlib.sha256(f"{base_commit} {branch} {digest(commits)}".encode()).hexdigest()
     there = _wanted_one(dest, key)
-    if there:
+    # What a killed run left beside it is cleared up under the lock.
+    if there and not any(left.exists() for left in _beside(dest)):
         return there
-    _refuse_foreign(dest)
+    if not there:
+        _refuse_foreign(dest)
     try:
         dest.parent.mkdir(parents=True, exist_ok=True)
         with locked(dest.with_name(f".{dest.name}.lock"), lock_timeout):
@@ -81,11 +83,9 @@ def write_output(
         raise EnvironmentFault(f"{dest} cannot be written", hint=_HINT, cause=str(error)) from error
 
 
-def _replace(
-    store: Git, base: str, commits: Sequence[PatchCommit], dest: Path, key: str, branch: str
-) -> Written:
+def _replace(store: Git, base: str, commits: Sequence[PatchCommit], dest: Path, key: str, branch: str) -> Written:
     """Build beside the place and swap; under the lock, so everything is looked at again."""
-    new, old = (dest.with_name(f".{dest.name}.patchtool-{word}") for word in ("new", "old"))
+    new, old = _beside(dest)
     _settle(dest, new, old)
     there = _wanted_one(dest, key)
     if there:
@@ -97,6 +97,11 @@ def _replace(
     finally:
         shutil.rmtree(new, ignore_errors=True)
     return Written(dest, tuple(final_contents(commits)), record.commits, branch, tree=record.tree)
+
+
+def _beside(dest: Path) -> tuple[Path, Path]:
+    """Where the next tree is built, and where the earlier one waits for its end."""
+    return dest.with_name(f".{dest.name}.patchtool-new"), dest.with_name(f".{dest.name}.patchtool-old")
 
 
 def _wanted_one(dest: Path, key: str) -> Written | None:
@@ -118,9 +123,7 @@ def _refuse_foreign(dest: Path) -> None:
     if record is None:
         raise RefusedError(f"{dest} is in the way: it was not written by patchtool", hint=hint)
     if not _is_intact(dest, record, untracked=True):
-        raise RefusedError(
-            f"{dest} is in the way: it was edited, or commits were added, since we wrote it", hint=hint
-        )
+        raise RefusedError(f"{dest} is in the way: it was edited, or commits were added, since we wrote it", hint=hint)
 
 
 def _is_intact(dest: Path, record: _Record, *, untracked: bool) -> bool:
@@ -145,9 +148,7 @@ def _load(dest: Path) -> _Record | None:
         return None
 
 
-def _build(
-    store: Git, base: str, commits: Sequence[PatchCommit], new: Path, key: str, branch: str
-) -> _Record:
+def _build(store: Git, base: str, commits: Sequence[PatchCommit], new: Path, key: str, branch: str) -> _Record:
     """Make the whole repository in a folder beside its place."""
     git_dir = new / ".git"
     Git(None).run("init", "--quiet", "--template=", str(new))
@@ -164,9 +165,7 @@ def _build(
     if commits:
         stream = import_stream(commits, base=base, when=when, place=lambda path: (modes[path], path), ref=ref)
         made = tuple(
-            git.run("fast-import", "--quiet", "--done", "--date-format=raw", stdin=stream)
-            .stdout.decode()
-            .split()
+            git.run("fast-import", "--quiet", "--done", "--date-format=raw", stdin=stream).stdout.decode().split()
         )
     git.run("-c", "checkout.workers=2", "read-tree", "--reset", "-u", "HEAD")
     _age(new)

@@ -81,9 +81,7 @@ class Git:
     def run(self, *args: str, stdin: bytes | None = None, check: bool = True) -> Result:
         """Run one git command; see `process.run`."""
         try:
-            return run(
-                [*self._argv, *args], stdin=stdin, env=sealed_environment(), check=check, cwd=self.work_tree
-            )
+            return run([*self._argv, *args], stdin=stdin, env=sealed_environment(), check=check, cwd=self.work_tree)
         except EnvironmentFault:
             check_git_version()  # a git that is missing or too old is the better answer
             raise
@@ -111,9 +109,7 @@ class Git:
         for name in wanted:
             if "\n" in name:
                 raise EnvironmentFault(f"git cannot be asked for {name!r}: it holds a line break")
-        output = self.run(
-            "cat-file", "--batch", stdin="".join(f"{name}\n" for name in wanted).encode()
-        ).stdout
+        output = self.run("cat-file", "--batch", stdin="".join(f"{name}\n" for name in wanted).encode()).stdout
         found: dict[str, tuple[str, bytes]] = {}
         at = 0
         for name in wanted:

@@ -147,9 +147,7 @@ class Store:
         return stored
 
     def _different(self, known: StoredRelease, commit: str, artifact: StoredArtifact) -> RefusedError:
-        differing = self.git.line(
-            "diff-tree", "-r", "--name-only", "--no-renames", known.commit, commit
-        ).splitlines()
+        differing = self.git.line("diff-tree", "-r", "--name-only", "--no-renames", known.commit, commit).splitlines()
         first = known.artifacts[0]
         return RefusedError(
             f"{artifact.filename} (sha256:{artifact.sha256}) and {first.filename} (sha256:{first.sha256}) "
@@ -169,9 +167,7 @@ class Store:
         if not self.path.is_dir():
             raise InputError(f"{self.path} is no store: it is a file", hint=hint)
         # Another run may be making the store right now: its half is no stranger's.
-        names = {
-            entry.name for entry in self.path.iterdir() if not entry.name.endswith((".lock", ".pid", ".tmp"))
-        }
+        names = {entry.name for entry in self.path.iterdir() if not entry.name.endswith((".lock", ".pid", ".tmp"))}
         foreign = sorted(names - {"HEAD", "objects", "refs", "config"})
         if foreign:
             raise InputError(f"{self.path} is no store: it holds {foreign[0]!r}", hint=hint)

@@ -77,6 +77,5 @@ def read_record(record: bytes) -> tuple[StoredArtifact, ...]:
             hint="use the newer patchtool, or another store",
         )
     return tuple(
-        StoredArtifact(each["filename"], each["sha256"], tuple(each["native"]))
-        for each in document["artifacts"]
+        StoredArtifact(each["filename"], each["sha256"], tuple(each["native"])) for each in document["artifacts"]
     )

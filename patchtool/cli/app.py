@@ -207,7 +207,9 @@ def test(
         list[str] | None, typer.Option("--release", metavar="RELEASE", help="A release instead of the pin, or all.")
     ] = None,
     tree: TreeOption = None,
-    patch: Annotated[list[str] | None, typer.Option("--patch", metavar="NAME", help="Only tests of this patch.")] = None,
+    patch: Annotated[
+        list[str] | None, typer.Option("--patch", metavar="NAME", help="Only tests of this patch.")
+    ] = None,
     tier: Annotated[list[str] | None, typer.Option("--tier", metavar="TIER", help="static, emulated or npu.")] = None,
     mode: Annotated[str, typer.Option("--mode", metavar="MODE", help="eager or graph.")] = "",
     select: Annotated[str, typer.Option("-k", "--select", metavar="TEXT", help="Only cells whose id has it.")] = "",

@@ -27,7 +27,7 @@ def tests_text(verdicts: Sequence[Judged], proofs: Sequence[PatchProof], *, verb
 
 def proof_table(proofs: Sequence[PatchProof]) -> str:
     """Structure and behaviour side by side."""
-    rows = [("release", "patch", "structural", "pristine", "patched", "proof")]
+    rows: list[tuple[str, ...]] = [("release", "patch", "structural", "pristine", "patched", "proof")]
     for proof in proofs:
         colours = [colour.value if colour else "-" for colour in (proof.pristine, proof.patched)]
         rows.append((str(proof.release), proof.patch, proof.structural.value, *colours, proof.verdict.value))
@@ -44,13 +44,15 @@ def _line(judged: Judged) -> str:
 
 def _numbers(verdicts: Sequence[Judged]) -> str:
     """What tests measured, each test once for every subset that says something else."""
-    lines = {}
+    lines: dict[object, str] = {}
     for each in verdicts:
         cell, numbers = each.result.cell, each.result.numbers
         if numbers and cell.test.owner:
             words = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in numbers.items())
             where = "+".join(cell.patches) or "pristine"
-            lines.setdefault((cell.release, cell.test.name, words), f"{cell.release} {cell.test.name} on {where}: {words}\n")
+            lines.setdefault(
+                (cell.release, cell.test.name, words), f"{cell.release} {cell.test.name} on {where}: {words}\n"
+            )
     return "".join(lines.values())
 
 

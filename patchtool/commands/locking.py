@@ -101,7 +101,7 @@ def placed(patches: Sequence[PatchInfo], lock: Lock, release: Release | None) ->
     if recorded is None:
         return tuple(patches)
     places = {name: patch.at for name, patch in recorded.patches.items()}
-    return tuple(replace(info, at=info.at or places.get(info.name, "")) for info in patches)
+    return tuple(info.placed(info.at or places.get(info.name, "")) for info in patches)
 
 
 def pin_moved(lock: Lock, release: Release) -> str | None:

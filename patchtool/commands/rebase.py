@@ -113,13 +113,17 @@ def _hashes(session: Session, release: Release) -> tuple[tuple[str, ...], list[s
         known = session.store.release(release)
         if known is None:
             raise missing(release)
-        return tuple(sorted(known.digests)), [f"offline: the pin lists the {len(known.digests)} artifact hashes in the store"]
+        return tuple(sorted(known.digests)), [
+            f"offline: the pin lists the {len(known.digests)} artifact hashes in the store"
+        ]
     upstream = open_upstream(find_links=session.find_links)
     artifacts = upstream.artifacts(pin.project, release)
     hashes = {a.sha256 for a in artifacts if a.sha256}
     notes = []
     if session.find_links is not None:
-        files = [session.find_links, *session.find_links.glob("*")] if session.find_links.is_dir() else [session.find_links]
+        files = (
+            [session.find_links, *session.find_links.glob("*")] if session.find_links.is_dir() else [session.find_links]
+        )
         names = {a.filename for a in artifacts}
         hashes |= {sha256_of(path) for path in files if path.is_file() and path.name in names}
         notes.append(f"the pin lists the {len(hashes)} artifacts in {session.find_links}")
@@ -146,9 +150,11 @@ def pointed(patches: Sequence[PatchInfo], at: Sequence[str]) -> tuple[PatchInfo,
         name, _, place = text.partition("=")
         path, _, symbol = place.rpartition(":")
         if not name or not path.endswith(".py") or not symbol.replace(".", "").isidentifier():
-            raise InputError(f"--at {text!r} is not PATCH=path:Symbol", hint="for example mtp_tracking=python/sglang/x.py:Class")
+            raise InputError(
+                f"--at {text!r} is not PATCH=path:Symbol", hint="for example mtp_tracking=python/sglang/x.py:Class"
+            )
         places[name] = place
-    return tuple(replace(info, at=places.get(info.name, info.at)) for info in patches)
+    return tuple(info.placed(places.get(info.name, info.at)) for info in patches)
 
 
 def _accepted(lock: Lock, options: RebaseOptions) -> Lock:
@@ -240,5 +246,3 @@ def _headline(plan: Plan, code: ExitCode, written: Sequence[str], options: Rebas
     if options.dry_run:
         return "nothing was written (--dry-run)"
     return f"wrote {', '.join(written)}" if written else "pin and lock are as they should be, nothing to do"
-
-

@@ -1,4 +1,4 @@
-"""What the matrix runs on: a release laid out in a folder, or a folder that somebody has, with every subset rendered."""
+"""What the matrix runs on: a release laid out in a folder, or a folder that somebody has, every subset rendered."""
 
 from __future__ import annotations
 
@@ -41,9 +41,7 @@ def ground_of_release(session: Session, text: str | None) -> Ground:
     """A release from the store, laid out once in the store's folder."""
     stored = session.named(text)
     store = session.store
-    folder = plain_tree(
-        store.git, stored.commit, stored.tree, store.path / "trees", lock_timeout=session.lock_timeout
-    )
+    folder = plain_tree(store.git, stored.commit, stored.tree, store.path / "trees", lock_timeout=session.lock_timeout)
     return Ground(stored.release, store.tree(stored.commit), folder, stored=stored)
 
 

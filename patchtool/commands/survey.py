@@ -59,7 +59,8 @@ def survey(session: Session, options: SurveyOptions) -> Report:
     trees = list(session.store.trees([s.commit for s in stored], paths).values())
     rows = list(_judged(session, stored, trees))
     surveyed = tuple(
-        SurveyedRelease(s.release, r.patches, _diffs(t, r) if options.diffs else {}) for s, t, r in zip(stored, trees, rows)
+        SurveyedRelease(s.release, r.patches, _diffs(t, r) if options.diffs else {})
+        for s, t, r in zip(stored, trees, rows)
     )
     found = Survey(surveyed)
     changes = found.changes(options.bisect) if options.bisect else ()

@@ -194,8 +194,10 @@ def _execute(
 
 def _is_off(result: CellResult) -> bool:
     wanted = result.cell.expected
-    return result.outcome in (Outcome.ERROR, Outcome.TIMEOUT) or (wanted is Colour.GREEN and not result.outcome.ran) or (
-        wanted is not None and result.outcome.ran and result.outcome is not wanted.outcome
+    return (
+        result.outcome in (Outcome.ERROR, Outcome.TIMEOUT)
+        or (wanted is Colour.GREEN and not result.outcome.ran)
+        or (wanted is not None and result.outcome.ran and result.outcome is not wanted.outcome)
     )
 
 
@@ -212,7 +214,7 @@ def _record(project: Project, proofs: Sequence[PatchProof]) -> list[str]:
         releases[proof.release] = replace(locked, patches=patches)
     if releases == lock.releases:
         return []
-    atomic_write(project.root / LOCK, write_lock(project, Lock(lock.pin, releases)))
+    atomic_write(project.root / LOCK, write_lock(Lock(lock.pin, releases)))
     return [f"{LOCK} records the proofs"]
 
 
@@ -223,5 +225,3 @@ def _upstream(session: Session, grounds: Sequence[Ground]) -> Upstream | None:
     if ground.stored is None:
         return Upstream(ground.release, "tree")
     return upstream_of(ground.stored, session.project.pin.hashes)
-
-

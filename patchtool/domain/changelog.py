@@ -23,7 +23,14 @@ def with_entry(text: str, entry: str) -> str:
     start = next((i for i, line in enumerate(lines) if line.strip().lower() == _UNRELEASED.lower()), None)
     if start is None:
         start = next((i for i, line in enumerate(lines) if line.startswith("## ")), len(lines))
-        lines[start:start] = [_UNRELEASED + newline, newline, _CHANGED + newline, newline, f"- {entry}{newline}", newline]
+        lines[start:start] = [
+            _UNRELEASED + newline,
+            newline,
+            _CHANGED + newline,
+            newline,
+            f"- {entry}{newline}",
+            newline,
+        ]
         return "".join(lines).rstrip("\r\n") + newline
     end = next((i for i in range(start + 1, len(lines)) if lines[i].startswith("## ")), len(lines))
     heading = next((i for i in range(start + 1, end) if lines[i].strip() == _CHANGED), None)

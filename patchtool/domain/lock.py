@@ -1,4 +1,4 @@
-"""``patches/series.lock``: what the series came to on each release, so that two machines get the same tree or hear why not."""
+"""``patches/series.lock``: what the series came to on each release, so that two machines get the same tree."""
 
 from __future__ import annotations
 

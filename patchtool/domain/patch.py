@@ -43,6 +43,10 @@ class PatchInfo:
     codemod: str = ""
     at: str = ""
 
+    def placed(self, place: str) -> PatchInfo:
+        """The patch with its scope where a person says it is, ``path:Symbol``; unchanged for an empty place."""
+        return replace(self, at=place, targets=(place.rpartition(":")[0],)) if place else self
+
     @property
     def footprint(self) -> tuple[str, ...]:
         """Every path that a judgement of the patch depends on."""

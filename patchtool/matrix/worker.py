@@ -19,6 +19,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 Answer = dict[str, object]
+_HOW = {
+    "torch": ": pip install 'sglang-patchtool[emulated]'",
+    # its dependency on triton would take the place of triton-ascend
+    "xgrammar": ": pip install --no-deps xgrammar",
+}
 
 
 def main() -> int:
@@ -58,7 +63,7 @@ def _prepare(tree: Path, replaced: list[str], *, can_fork: bool) -> str:
             import_upstream(replaced)
             gc.freeze()  # a collection in a fork would copy every page
     except ModuleNotFoundError as error:
-        return f"{error.name} is not installed, and this release imports it"
+        return f"{error.name} is not installed, and this release imports it{_HOW.get(error.name or '', '')}"
     except Exception as error:  # noqa: BLE001  whatever upstream raises while it is imported is the answer
         return f"{type(error).__name__}: {error}"
     return ""

@@ -47,9 +47,7 @@ def make_wheel(
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def make_sdist(
-    path: Path, members: list[tarfile.TarInfo] | None = None, files: dict[str, bytes] | None = None
-) -> str:
+def make_sdist(path: Path, members: list[tarfile.TarInfo] | None = None, files: dict[str, bytes] | None = None) -> str:
     """Write a source archive and return its SHA-256; `members` come after the files, without content."""
     path.parent.mkdir(parents=True, exist_ok=True)
     top = f"sglang-{VERSION}"

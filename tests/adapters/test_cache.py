@@ -28,9 +28,7 @@ judgements = st.builds(
     detail=text,
     goals=st.lists(st.builds(Goal, text, st.booleans(), st.booleans(), text), max_size=3).map(tuple),
     sites=st.lists(st.builds(Site, text, number, text, text), max_size=3).map(tuple),
-    candidates=st.lists(
-        st.builds(Candidate, text, number, text, st.floats(0, 1), text, text), max_size=3
-    ).map(tuple),
+    candidates=st.lists(st.builds(Candidate, text, number, text, st.floats(0, 1), text, text), max_size=3).map(tuple),
     changes=st.lists(st.builds(Change, text, text, text), max_size=3).map(tuple),
     contents=st.dictionaries(text, st.binary(max_size=40), max_size=3),
     notes=st.lists(text, max_size=2).map(tuple),
@@ -40,9 +38,7 @@ ONE = Judgement(State.APPLIED, contents={"python/a.py": b"\xff\r\n\0"}, goals=(G
 
 
 @given(judgement=judgements, key=text)
-def test_what_is_put_comes_back(
-    tmp_path_factory: pytest.TempPathFactory, judgement: Judgement, key: str
-) -> None:
+def test_what_is_put_comes_back(tmp_path_factory: pytest.TempPathFactory, judgement: Judgement, key: str) -> None:
     cache = JudgementCache(tmp_path_factory.mktemp("cache"))
     cache.put(key, judgement)
     assert cache.get(key) == judgement

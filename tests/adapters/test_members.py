@@ -113,9 +113,7 @@ paths = st.lists(st.lists(component, min_size=1, max_size=3).map("/".join), min_
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
 @example(['"a', "b ", " c", "d\\303\\251", "é/e"])
 @given(listed=paths)
-def test_what_is_accepted_survives_git_unchanged(
-    tmp_path_factory: pytest.TempPathFactory, listed: list[str]
-) -> None:
+def test_what_is_accepted_survives_git_unchanged(tmp_path_factory: pytest.TempPathFactory, listed: list[str]) -> None:
     check = PathCheck()
     accepted = [path for path in listed if check.add(path) is None]
     assume(accepted)

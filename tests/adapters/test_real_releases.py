@@ -40,8 +40,7 @@ def test_wheels_of_all_machines_and_pythons_give_one_commit(
     release = Release(version)
     store = Store(tmp_path / "together")
     alone = [
-        Store(tmp_path / str(number)).import_wheel(release, path, sha256(path))
-        for number, path in enumerate(wheels)
+        Store(tmp_path / str(number)).import_wheel(release, path, sha256(path)) for number, path in enumerate(wheels)
     ]
     together = [store.import_wheel(release, path, sha256(path)) for path in wheels]
     assert len({each.commit for each in (*alone, *together)}) == 1
@@ -64,9 +63,7 @@ def test_a_real_release_is_all_there(stored: Stored, wheel: Wheel) -> None:
         assert found == {f"python/{name}": archive.read(name) for name in names}
     listed = store.git.line("ls-tree", "-r", "--name-only", release.commit).splitlines()
     assert len(listed) == len(names)
-    holders = [
-        path for path, data in found.items() if path.endswith(".py") and b"move_intermediate_cache" in data
-    ]
+    holders = [path for path, data in found.items() if path.endswith(".py") and b"move_intermediate_cache" in data]
     assert holders
     assert set(tree.containing("move_intermediate_cache")) <= set(holders)
 

@@ -100,9 +100,7 @@ def test_an_import_can_be_repeated(store: Store, path: Path) -> None:
 
 def test_a_large_file_is_streamed(store: Store, path: Path) -> None:
     data = os.urandom(3 << 20) + b"end"
-    stored = store.import_wheel(
-        RELEASE, path, make_wheel(path, {"sglang/big.py": data, "sglang/empty.py": b""})
-    )
+    stored = store.import_wheel(RELEASE, path, make_wheel(path, {"sglang/big.py": data, "sglang/empty.py": b""}))
     assert store.tree(stored.commit).read("python/sglang/big.py") == data
     assert store.tree(stored.commit).read("python/sglang/empty.py") == b""
 
@@ -222,9 +220,7 @@ def test_a_hostile_source_archive_is_refused(store: Store, tmp_path: Path, kind:
         pytest.param(None, "0 metadata files", id="none"),
     ],
 )
-def test_a_wheel_must_be_the_release_it_is_taken_for(
-    store: Store, path: Path, metadata: str | None, said: str
-) -> None:
+def test_a_wheel_must_be_the_release_it_is_taken_for(store: Store, path: Path, metadata: str | None, said: str) -> None:
     digest = make_wheel(path, metadata=metadata)
     with pytest.raises(RefusedError) as caught:
         store.import_wheel(RELEASE, path, digest)
@@ -320,10 +316,7 @@ def _import(store_path: Path, wheel: Path, digest: str, answers: SimpleQueue[str
 def test_two_imports_at_once_are_safe(store: Store, tmp_path: Path) -> None:
     wheels = [tmp_path / f"sglang-{VERSION}-cp31{n}-cp31{n}-any.whl" for n in (1, 2)]
     files = {**FILES, **{f"sglang/{n}.py": b"x" * n for n in range(300)}}
-    digests = [
-        make_wheel(wheel, {**files, f"sglang/_core.cpython-31{n}.so": b"ELF"})
-        for n, wheel in enumerate(wheels)
-    ]
+    digests = [make_wheel(wheel, {**files, f"sglang/_core.cpython-31{n}.so": b"ELF"}) for n, wheel in enumerate(wheels)]
     context = multiprocessing.get_context("spawn")
     answers = context.SimpleQueue()
     runs = [

@@ -130,9 +130,7 @@ def test_a_download_is_verified_and_told(index: Index, tmp_path: Path) -> None:
     assert names_in(path.parent) == [NAME]
 
 
-@pytest.mark.parametrize(
-    "accept", [pytest.param((), id="by the index"), pytest.param(["a" * 64], id="by the pin")]
-)
+@pytest.mark.parametrize("accept", [pytest.param((), id="by the index"), pytest.param(["a" * 64], id="by the pin")])
 def test_wrong_bytes_are_not_kept(index: Index, tmp_path: Path, accept: list[str]) -> None:
     index.html(link(NAME))
     index.file(NAME, DATA if accept else b"evil")
@@ -162,9 +160,7 @@ def test_a_busy_index_is_asked_again(index: Index, tmp_path: Path, status: int) 
     index.html(link(NAME))
     page = index.routes["/simple/sglang/"]
     index.routes["/simple/sglang/"] = lambda asked, headers: page(0, {}) if asked else (status, {}, b"busy")
-    index.routes[f"/files/{NAME}"] = lambda asked, headers: (
-        (200, {}, DATA) if asked else (status, {}, b"busy")
-    )
+    index.routes[f"/files/{NAME}"] = lambda asked, headers: (200, {}, DATA) if asked else (status, {}, b"busy")
     upstream = client(index)
     (artifact,) = upstream.artifacts("sglang", RELEASE)
     assert upstream.download(artifact, tmp_path).read_bytes() == DATA
@@ -273,9 +269,7 @@ def test_another_kind_of_answer_is_told(index: Index) -> None:
 
 def test_one_silent_place_does_not_hide_the_others(index: Index, tmp_path: Path) -> None:
     index.html(link(NAME))
-    upstream = client(
-        index, extra_indexes=("http://127.0.0.1:9/simple",), find_links=(str(tmp_path / "gone"),)
-    )
+    upstream = client(index, extra_indexes=("http://127.0.0.1:9/simple",), find_links=(str(tmp_path / "gone"),))
     assert upstream.releases("sglang") == [RELEASE]
     assert upstream.notes == ["cannot reach 127.0.0.1:9"]
 
@@ -364,9 +358,7 @@ def test_pips_settings_come_in_pips_order() -> None:
 
 def test_pip_itself_is_asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     settings = tmp_path / "pip.conf"
-    settings.write_text(
-        "[global]\nextra-index-url =\n    https://me:p'w@a/simple\n    https://b/simple\nretries = 1\n"
-    )
+    settings.write_text("[global]\nextra-index-url =\n    https://me:p'w@a/simple\n    https://b/simple\nretries = 1\n")
     monkeypatch.setenv("PIP_CONFIG_FILE", str(settings))
     monkeypatch.setenv("PIP_INDEX_URL", "https://env/simple")
     monkeypatch.setenv("PIP_QUIET", "2")
@@ -384,9 +376,7 @@ def test_pip_itself_is_asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
         parse_pip_config("global.retries='many'")
 
 
-def test_the_whole_way_with_pips_own_settings(
-    index: Index, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_the_whole_way_with_pips_own_settings(index: Index, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     wheel = tmp_path / NAME
     digest = make_wheel(wheel)
     index.json(described(NAME, digest))

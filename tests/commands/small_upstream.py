@@ -75,13 +75,13 @@ class Tracking(SemanticPatch):
     )
     goals = (goal("tracked rows are copied", "copy_rows(STATE_, TO_)", TO_=flows_from("TRACK_"), ahead_of="rollback(STATE_, OWN_)"),)
 '''
-METADATA = '''\
+METADATA = """\
 title = "{title}"
 reason = "A test."
 author = "Test <test@example.org>"
 targets = ["python/sglang/srt/cache.py"]
 since = "1.0"
-'''
+"""
 
 
 @dataclass

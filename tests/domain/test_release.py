@@ -9,7 +9,9 @@ from patchtool.domain.errors import InputError
 from patchtool.domain.release import Release
 
 numbers = st.lists(st.integers(0, 20), min_size=1, max_size=4).map(lambda parts: ".".join(map(str, parts)))
-suffix = st.sampled_from(["", "rc1", "rc12", "a1", "b2", ".post1", ".post12", ".dev3", "rc1.dev2", ".post1.dev2", "rc1.post2"])
+suffix = st.sampled_from(
+    ["", "rc1", "rc12", "a1", "b2", ".post1", ".post12", ".dev3", "rc1.dev2", ".post1.dev2", "rc1.post2"]
+)
 versions = st.builds(lambda body, tail: body + tail, numbers, suffix)
 
 
@@ -31,6 +33,8 @@ def test_what_is_no_release_is_refused(text: str) -> None:
     assert caught.value.hint
 
 
-@pytest.mark.parametrize(("version", "final"), [("0.5.13", True), ("0.5.12.post1", True), ("0.5.14rc1", False), ("1.dev1", False)])
+@pytest.mark.parametrize(
+    ("version", "final"), [("0.5.13", True), ("0.5.12.post1", True), ("0.5.14rc1", False), ("1.dev1", False)]
+)
 def test_previews_are_not_final(version: str, final: bool) -> None:
     assert Release(version).is_final is final

@@ -50,8 +50,14 @@ def test_a_worse_outcome_never_improves_the_exit_code(states: list[State], more:
             "# C\n\n## [Unreleased]\n\n### Changed\n\n- E\n\n### Added\n\n- a\n",
             id="other-headings",
         ),
-        pytest.param("# C\n\n## [1.0]\n\n- x\n", "# C\n\n## [Unreleased]\n\n### Changed\n\n- E\n\n## [1.0]\n\n- x\n", id="none-yet"),
-        pytest.param("# C\r\n\r\n## [Unreleased]\r\n", "# C\r\n\r\n## [Unreleased]\r\n\r\n### Changed\r\n\r\n- E\r\n", id="crlf"),
+        pytest.param(
+            "# C\n\n## [1.0]\n\n- x\n",
+            "# C\n\n## [Unreleased]\n\n### Changed\n\n- E\n\n## [1.0]\n\n- x\n",
+            id="none-yet",
+        ),
+        pytest.param(
+            "# C\r\n\r\n## [Unreleased]\r\n", "# C\r\n\r\n## [Unreleased]\r\n\r\n### Changed\r\n\r\n- E\r\n", id="crlf"
+        ),
     ],
 )
 def test_an_entry_goes_where_it_belongs(text: str, wanted: str) -> None:

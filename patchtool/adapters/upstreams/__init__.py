@@ -17,9 +17,7 @@ if TYPE_CHECKING:
 
 Progress = Callable[[int, "int | None"], None]
 """Called with the bytes that are done and, where known, all bytes."""
-NO_NETWORK = (
-    "run `patchtool fetch` on a machine with a network, or name a folder of wheels with `--find-links DIR`"
-)
+NO_NETWORK = "run `patchtool fetch` on a machine with a network, or name a folder of wheels with `--find-links DIR`"
 _CHUNK = 1 << 20
 _NEAREST = 2
 

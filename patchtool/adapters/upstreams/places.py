@@ -129,9 +129,7 @@ class Places:
 
     def _artifact(self, package: DistributionPackage) -> Artifact:
         url = self._credentials.bare(package.url)
-        return Artifact(
-            package.filename, package.digests.get("sha256"), package.size, url, bool(package.is_yanked)
-        )
+        return Artifact(package.filename, package.digests.get("sha256"), package.size, url, bool(package.is_yanked))
 
     @contextmanager
     def _talking_to(self, url: str) -> Iterator[None]:

@@ -73,7 +73,7 @@ class _Adapter(HTTPAdapter):
             )
         )
 
-    def send(self, request: requests.PreparedRequest, **options: Any) -> requests.Response:  # type: ignore[override] # noqa: ANN401
+    def send(self, request: requests.PreparedRequest, **options: Any) -> requests.Response:  # type: ignore[override]
         """Send a request with the settings of this adapter."""
         if options.get("timeout") is None:
             options["timeout"] = self._timeout

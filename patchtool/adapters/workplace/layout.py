@@ -41,9 +41,7 @@ def find_package(path: Path) -> Found:
         RefusedError: It holds no SGLang; says where it looked.
     """
     if not path.is_dir():
-        raise InputError(
-            f"{path} is not a folder", hint="give the root of a checkout, wheel or site-packages"
-        )
+        raise InputError(f"{path} is not a folder", hint="give the root of a checkout, wheel or site-packages")
     start = path.resolve()
     package = _below(start) or _around(start)
     if package:
@@ -110,9 +108,7 @@ def _markers(folder: Path) -> Iterator[tuple[Path, str]]:
     markers = [*folder.glob(f"__editable__.{PACKAGE}-*.pth"), *folder.glob(f"_*{PACKAGE}.pth")]
     for marker in sorted([*markers, *folder.glob(f"{PACKAGE}.egg-link")]):
         lines = marker.read_text(encoding="utf-8", errors="replace").splitlines()
-        yield from (
-            (marker, line.strip()) for line in lines[:1] if line and not line.startswith(("import ", "#"))
-        )
+        yield from ((marker, line.strip()) for line in lines[:1] if line and not line.startswith(("import ", "#")))
 
 
 def _finder_mapping(marker: Path) -> list[str]:
@@ -131,8 +127,6 @@ def _finder_mapping(marker: Path) -> list[str]:
             return [
                 str(where.value)
                 for name, where in pairs
-                if isinstance(name, ast.Constant)
-                and name.value == PACKAGE
-                and isinstance(where, ast.Constant)
+                if isinstance(name, ast.Constant) and name.value == PACKAGE and isinstance(where, ast.Constant)
             ]
     return []

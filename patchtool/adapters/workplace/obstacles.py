@@ -69,17 +69,13 @@ def _wrong_place(workplace: Workplace, path: str) -> Blocker | None:
             return Blocker(f"{path} does not exist", "bring the tree to the release the series is for")
         place = place / part
         if place.is_symlink():
-            return Blocker(
-                f"{path} is reached through the symlink {place}", "give the tree it leads to with --tree"
-            )
+            return Blocker(f"{path} is reached through the symlink {place}", "give the tree it leads to with --tree")
         if (place / ".git").exists():
             return Blocker(f"{path} is in the nested repository {place}", "give that repository with --tree")
     return None if place.is_file() else Blocker(f"{path} is not a file", "correct the patch's targets")
 
 
-def in_git(
-    workplace: Workplace, repository: Repository, paths: list[str], *, commit: bool
-) -> Iterator[Blocker]:
+def in_git(workplace: Workplace, repository: Repository, paths: list[str], *, commit: bool) -> Iterator[Blocker]:
     """What git has in the way of replacing those files.
 
     Staged changes of other files are in the way of commits only: ours would switch the branch under them.
@@ -102,9 +98,7 @@ def in_git(
 
 def _odd_entry(workplace: Workplace, path: str, entry: Entry | None) -> Iterator[Blocker]:
     if entry is None or entry.mode not in _REGULAR:
-        yield Blocker(
-            f"{path} is not a file that git tracks", "commit it first, or use --no-commit on a plain copy"
-        )
+        yield Blocker(f"{path} is not a file that git tracks", "commit it first, or use --no-commit on a plain copy")
     elif entry.pinned:
         hint = "clear it (git update-index --no-assume-unchanged --no-skip-worktree)"
         yield Blocker(f"{path} is marked assume-unchanged or skip-worktree", hint)

@@ -41,9 +41,7 @@ def state_of(workplace: Workplace, applied: Applied) -> Standing:
     """Compare the tree with what was applied to it."""
     now = {change.path: _disk_id(workplace, change.path) for change in applied.files}
     edited = tuple(change.path for change in applied.files if now[change.path] != change.disk_after)
-    in_place = applied.branch is None or (
-        workplace.branch == applied.branch and workplace.head == applied.commits[-1]
-    )
+    in_place = applied.branch is None or (workplace.branch == applied.branch and workplace.head == applied.commits[-1])
     if edited and all(now[change.path] == change.disk_before for change in applied.files):
         # With our commits at HEAD, files as before are a change somebody made.
         return Standing("edited", edited) if applied.branch and in_place else Standing("gone")

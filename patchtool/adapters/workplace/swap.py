@@ -57,9 +57,7 @@ def swap_in(workplace: Workplace, changes: tuple[FileChange, ...]) -> None:
         sync_folder(folder)
 
 
-def swap_back(
-    workplace: Workplace, changes: tuple[FileChange, ...], originals: dict[str, bytes]
-) -> list[str]:
+def swap_back(workplace: Workplace, changes: tuple[FileChange, ...], originals: dict[str, bytes]) -> list[str]:
     """Put back the original of every file that has our bytes; may be run again.
 
     Returns:
@@ -69,9 +67,7 @@ def swap_back(
         RefusedError: A file has neither our bytes nor its original ones; names it, and nothing was touched.
     """
     now = {change.path: blob_id(workplace.raw(change.path) or b"") for change in changes}
-    edited = [
-        change.path for change in changes if now[change.path] not in (change.disk_before, change.disk_after)
-    ]
+    edited = [change.path for change in changes if now[change.path] not in (change.disk_before, change.disk_after)]
     if edited:
         raise RefusedError(
             f"edited since it was patched: {', '.join(edited)}",

@@ -90,10 +90,7 @@ class Workplace:
         """Read many files at once; those that do not exist are left out."""
         raw = {path: content for path in paths if (content := self.raw(path)) is not None}
         endings = self.line_endings(raw)
-        return {
-            path: content.replace(b"\r\n", b"\n") if path in endings else content
-            for path, content in raw.items()
-        }
+        return {path: content.replace(b"\r\n", b"\n") if path in endings else content for path, content in raw.items()}
 
     def raw(self, path: str) -> bytes | None:
         """The bytes on disk, or None where there is no regular file."""

@@ -115,9 +115,7 @@ def settle(workplace: Workplace, journal: Journal) -> Recovery | None:
     return None
 
 
-def take_back(
-    workplace: Workplace, journal: Journal, applied: Applied, repository: Repository | None
-) -> list[str]:
+def take_back(workplace: Workplace, journal: Journal, applied: Applied, repository: Repository | None) -> list[str]:
     """Put files, index entries, HEAD and branch back as they were, then forget; may be run again."""
     back = swap_back(workplace, applied.files, originals(workplace, applied))
     if repository and applied.branch and applied.head:

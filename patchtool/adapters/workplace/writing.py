@@ -164,12 +164,8 @@ def _plan(
         )
         for number, (path, content) in enumerate(wanted.items())
     )
-    patches = tuple(
-        (patch.trailer("Patchtool-Patch"), patch.trailer("Patchtool-Digest")) for patch in commits
-    )
-    applied = Applied(
-        release, digest(commits), patches, files, head=workplace.head, head_branch=workplace.branch
-    )
+    patches = tuple((patch.trailer("Patchtool-Patch"), patch.trailer("Patchtool-Digest")) for patch in commits)
+    applied = Applied(release, digest(commits), patches, files, head=workplace.head, head_branch=workplace.branch)
     if repository and branch:
         applied = _with_commits(workplace, stored, repository, branch, applied)
     shown = {path: _as_shown(path, content, crlf) for path, content in wanted.items()}
@@ -182,8 +178,7 @@ def _as_shown(path: str, content: bytes, crlf: dict[str, str]) -> bytes:
 
 def _with_stored_endings(patch: PatchCommit, crlf: dict[str, str]) -> PatchCommit:
     contents = {
-        path: content.replace(b"\r\n", b"\n") if path in crlf else content
-        for path, content in patch.contents.items()
+        path: content.replace(b"\r\n", b"\n") if path in crlf else content for path, content in patch.contents.items()
     }
     return replace(patch, contents=contents)
 
@@ -243,12 +238,8 @@ def _move_refs(workplace: Workplace, applied: Applied, repository: Repository) -
 
     branch, tip = str(applied.branch), applied.commits[-1]
     if repository.head() != (applied.head_branch, applied.head):
-        raise RefusedError(
-            f"HEAD of {workplace.root} moved while the series was written", hint="run it again"
-        )
-    repository.set_index(
-        {workplace.in_repository(change.path): Entry(*change.entry_after) for change in applied.files}
-    )
+        raise RefusedError(f"HEAD of {workplace.root} moved while the series was written", hint="run it again")
+    repository.set_index({workplace.in_repository(change.path): Entry(*change.entry_after) for change in applied.files})
     if repository.tip(branch) is None:
         repository.create(branch, tip)
     repository.switch(branch, tip)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
-from typing import TYPE_CHECKING
+import sys
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 
 from patchtool.adapters.commits import PatchCommit
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 BRANCH = "patchtool/v0.5.13"
@@ -81,6 +84,40 @@ def snapshot(root: Path, *, git: bool = False) -> dict[str, tuple[int, bytes]]:
         for file in sorted(root.rglob("*"))
         if file.is_file() and (git or ".git" not in file.relative_to(root).parts)
     }
+
+
+# What the interpreter tells an audit hook before it changes anything.
+WRITING = ("os.rename", "os.remove", "os.mkdir", "os.chmod", "os.rmdir", "shutil.rmtree", "subprocess.Popen")
+
+
+def die_at(number: int, work: Callable[[], object]) -> bool:
+    """Run in a child that is killed at its n-th step that writes; tells whether it got to its end instead."""
+    child = os.fork()
+    if child == 0:
+        steps = iter(range(number))
+
+        def audit(event: str, args: tuple[Any, ...]) -> None:
+            writes = event in WRITING or (
+                event == "open" and isinstance(args[2], int) and args[2] & os.O_CREAT
+            )
+            if writes and next(steps, None) is None:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+        _end(audit, work)
+    _, status = os.waitpid(child, 0)
+    assert os.WIFEXITED(status) or os.WTERMSIG(status) == signal.SIGKILL
+    assert not os.WIFEXITED(status) or os.WEXITSTATUS(status) == 0
+    return os.WIFEXITED(status)
+
+
+def _end(audit: Callable[[str, tuple[Any, ...]], None], work: Callable[[], object]) -> NoReturn:
+    code = 1
+    try:
+        sys.addaudithook(audit)
+        work()
+        code = 0
+    finally:
+        os._exit(code)
 
 
 @pytest.fixture(autouse=True)

@@ -143,9 +143,7 @@ def _pth(site: Path, source: Path) -> None:
 
 
 def _finder(site: Path, source: Path) -> None:
-    (site / "__editable__.sglang-0.5.13.pth").write_text(
-        "import __editable___sglang_0_5_13_finder as f; f.install()\n"
-    )
+    (site / "__editable__.sglang-0.5.13.pth").write_text("import __editable___sglang_0_5_13_finder as f; f.install()\n")
     text = f"MAPPING: dict[str, str] = {{'sglang': {str(source / 'python/sglang')!r}}}\nraise SystemExit\n"
     (site / "__editable___sglang_0_5_13_finder.py").write_text(text)
 

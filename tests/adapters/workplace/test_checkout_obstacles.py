@@ -269,9 +269,7 @@ def test_read_only_folder_as_a_user(lab: Lab) -> None:
 def test_read_only_file_system(lab: Lab) -> None:
     root = lab.package(lab.folder / "site-packages").parent
     commands = (["mount", "--bind", str(root), str(root)], ["mount", "-o", "remount,bind,ro", str(root)])
-    if os.geteuid() != 0 or any(
-        subprocess.run(argv, check=False, capture_output=True).returncode for argv in commands
-    ):
+    if os.geteuid() != 0 or any(subprocess.run(argv, check=False, capture_output=True).returncode for argv in commands):
         pytest.skip("mounting needs root and its capabilities")
     try:
         _assert_read_only(lab, root)

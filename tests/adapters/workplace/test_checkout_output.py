@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -14,7 +15,7 @@ from patchtool.adapters import output
 from patchtool.adapters.commits import PatchCommit, Written
 from patchtool.adapters.output import write_output
 from patchtool.domain.errors import EnvironmentFault, ExitCode, RefusedError
-from tests.adapters.workplace.conftest import BRANCH, FILES, A, B, snapshot
+from tests.adapters.workplace.conftest import BRANCH, FILES, A, B, die_at, snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -237,6 +238,27 @@ def test_after_a_kill_the_old_or_the_new_tree_is_there(lab: Lab, build: Builder,
         ".sglang-v0.5.13.lock",
         build.dest.name,
     ]
+
+
+def test_killed_at_every_step(lab: Lab, build: Builder) -> None:
+    heads = set()
+    old = build.write(lab.series()[:1])
+    template = build.dest.rename(lab.folder / "template")
+    for number in range(500):
+        shutil.rmtree(build.dest.parent)
+        shutil.copytree(template, build.dest)
+        ended = die_at(number, build.write)
+        if build.dest.exists():
+            heads.add(lab.git(build.dest, "rev-parse", "HEAD"))
+            assert lab.git(build.dest, "status", "--porcelain") == ""
+        new = build.write()
+        assert lab.git(build.dest, "rev-parse", "HEAD") == new.commits[-1]
+        assert (build.dest / A).read_bytes() == lab.series()[-1].contents[A]
+        assert not list(build.dest.parent.glob("*patchtool*"))
+        if ended:
+            break
+    assert number > 10, number
+    assert heads == {old.commits[-1], new.commits[-1]}
 
 
 def test_an_outer_repository_is_not_touched(

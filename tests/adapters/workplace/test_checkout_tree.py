@@ -38,9 +38,7 @@ def test_ids_are_sha1_in_a_sha256_repository(lab: Lab) -> None:
 
 def test_checkout_that_shows_crlf_is_read_as_stored(lab: Lab) -> None:
     root = lab.checkout()
-    lab.git(
-        root, "-c", "core.autocrlf=true", "clone", "-q", "-c", "core.autocrlf=true", str(root), "../windows"
-    )
+    lab.git(root, "-c", "core.autocrlf=true", "clone", "-q", "-c", "core.autocrlf=true", str(root), "../windows")
     windows = lab.folder / "windows"
     assert b"\r\n" in (windows / "python/sglang/srt/a.py").read_bytes()
     assert open_workplace(windows).blob_ids(PATHS) == open_workplace(root).blob_ids(PATHS)
