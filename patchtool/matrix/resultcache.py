@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from patchtool.matrix.cell import Cell
     from patchtool.matrix.executors import Executor
     from patchtool.matrix.fingerprint import Fingerprint
-    from patchtool.matrix.local import Subject
+    from patchtool.matrix.subject import Subject
     from patchtool.matrix.verdict import Judged
 
 _OURS = Path(__file__).parent

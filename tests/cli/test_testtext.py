@@ -1,9 +1,6 @@
-"""The terminal's text and the JSON document of a run."""
-
-import json
+"""The terminal's text of a run."""
 
 from patchtool.cli.testtext import matrix_text
-from patchtool.matrix.document import matrix_document
 from tests.cli.run_of_cells import judged, proofs
 
 
@@ -30,28 +27,3 @@ def test_colours_and_every_cell_on_demand() -> None:
 
 def test_nothing_ran() -> None:
     assert matrix_text([], []) == "0 cells: 0 as-expected, 0 unexpected, 0 could-not-run\n"
-
-
-def test_document() -> None:
-    document = json.loads(json.dumps(matrix_document(judged(), proofs())))
-    assert [cell["id"] for cell in document["cells"]] == sorted(cell["id"] for cell in document["cells"])
-    (red,) = [cell for cell in document["cells"] if cell["id"].endswith("pristine/fast::test_syncs")]
-    assert red == {
-        "id": "v0.5.13/emulated/pristine/fast::test_syncs",
-        "tier": "emulated",
-        "release": "v0.5.13",
-        "patches": [],
-        "test": "fast::test_syncs",
-        "outcome": "failed",
-        "expected": "red",
-        "verdict": "as-expected",
-        "seconds": 0.7,
-        "detail": "syncs in 6 layers: got 12, want 1",
-        "why": None,
-        "numbers": {"syncs": 12},
-    }
-    assert [(proof["patch"], proof["structural"], proof["verdict"]) for proof in document["proofs"]] == [
-        ("fast", "applied", "agrees"),
-        ("wrong", "landed", "disputes"),
-        ("none", "absent", "none"),
-    ]

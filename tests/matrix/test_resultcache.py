@@ -9,8 +9,8 @@ import pytest
 from patchtool.domain.release import Release
 from patchtool.matrix.cell import Cell, CellResult, Colour, Outcome, Test, Tier
 from patchtool.matrix.fingerprint import Fingerprint
-from patchtool.matrix.local import Subject
 from patchtool.matrix.resultcache import ResultCache
+from patchtool.matrix.subject import Subject
 from patchtool.matrix.verdict import judge
 
 RELEASE = Release("0.5.13")

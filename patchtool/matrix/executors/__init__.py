@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from patchtool.matrix.cell import Cell, CellResult
     from patchtool.matrix.executors.settings import Settings
-    from patchtool.matrix.local import Subject
+    from patchtool.matrix.subject import Subject
 
 
 class Executor(Protocol):

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from patchtool.matrix.cell import Cell, CellResult, Outcome
+from patchtool.matrix.cell import Cell, CellResult, Outcome, Tier
 from patchtool.matrix.executors import node
 from patchtool.matrix.executors.archive import Archive, pack_code, pack_tree
 from patchtool.matrix.executors.remote import Payload
@@ -21,12 +21,14 @@ if TYPE_CHECKING:
     from patchtool.domain.release import Release
     from patchtool.matrix.executors.settings import Batch, Settings
     from patchtool.matrix.fingerprint import Fingerprint
-    from patchtool.matrix.local import Subject
+    from patchtool.matrix.local import Options
+    from patchtool.matrix.subject import Subject
 
 _TICK = 0.5
 _GRACE = 30.0
 _CANCEL = 5.0
 _HOPELESS = 2
+_SERVED = 24 * 3600.0
 
 
 @dataclass
@@ -95,8 +97,7 @@ class Flights:
         subject = self._trees[batch.release]
         if subject.tree not in self._sent:
             self._sent[subject.tree] = self._send(pack_tree(subject.tree))
-        options = self._settings.options_for(batch.tier)
-        payload = Payload(batch, subject, options, self._settings.node_python, self._expected)
+        payload = Payload(batch, subject, self._settings.options, self._settings.node_python, self._expected)
         needs = dict(NEEDS[batch.tier])
         task = self._serve.options(
             num_cpus=needs.pop("CPU", 0),
@@ -137,7 +138,7 @@ class Flights:
         running = [each for each in self._flights.values() if each.begun]
         lately = max((each.heard for each in self._flights.values()), default=now)
         for reference, flight in list(self._flights.items()):
-            limit = options.import_timeout + self._settings.options_for(flight.batch.tier).timeout + _GRACE
+            limit = _longest(flight.batch.tier, options) + _GRACE
             if flight.begun and now - flight.heard > limit:
                 self._cancel([reference])
                 del self._flights[reference]
@@ -173,6 +174,11 @@ class Flights:
                 return
             ends = [each.completed() for each in references]
             self._ray.wait(ends, num_returns=len(ends), timeout=_CANCEL)
+
+
+def _longest(tier: Tier, options: Options) -> float:
+    """Seconds until a running batch must have said something; the times of served models are in their file."""
+    return _SERVED if tier is Tier.NPU else options.import_timeout + options.timeout
 
 
 def _words(error: Exception) -> str:

@@ -17,7 +17,7 @@ from patchtool.matrix.fingerprint import fingerprint
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Sequence
 
-    from patchtool.matrix.local import Subject
+    from patchtool.matrix.subject import Subject
 
 TRIED = "2.60.0"
 """The version of Ray that this was run with."""

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import patchtool
 from patchtool.matrix.cell import CellResult, Outcome
 from patchtool.matrix.executors.archive import test_path
-from patchtool.matrix.executors.tiers import run_batch
 from patchtool.matrix.fingerprint import fingerprint
+from patchtool.matrix.run import run_cells
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from patchtool.matrix.cell import Cell
     from patchtool.matrix.executors.settings import Batch
     from patchtool.matrix.fingerprint import Fingerprint
-    from patchtool.matrix.local import Options, Subject
+    from patchtool.matrix.local import Options
+    from patchtool.matrix.subject import Subject
 
 
 @dataclass(frozen=True)
@@ -59,8 +60,8 @@ def run_payload(home: Path, tree: Path, payload: bytes) -> Iterator[bytes]:
         return
     originals = {cell.id: cell for cell in asked.batch.cells}
     batch = replace(asked.batch, cells=tuple(_at_home(cell, home) for cell in asked.batch.cells))
-    options = replace(asked.options, python=python, cache=home.parent / "bytecode")
-    for result in run_batch(batch, replace(asked.subject, tree=tree), options):
+    options = replace(asked.options, python=python, jobs=1, cache=home.parent / "bytecode")
+    for result in run_cells(batch.cells, [replace(asked.subject, tree=tree)], options):
         yield pickle.dumps(replace(result, cell=originals[result.cell.id]))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from patchtool.domain.errors import InputError
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from patchtool.domain.release import Release
     from patchtool.matrix.cell import Cell
     from patchtool.matrix.fingerprint import Fingerprint
-    from patchtool.matrix.local import Subject
+    from patchtool.matrix.subject import Subject
 
 SMALLEST = 6
 """A worker pays a tree's imports once; below this many cells a second worker costs more than it saves."""
@@ -37,7 +37,6 @@ class Settings:
 
     Args:
         options: How a worker runs its cells.
-        timeouts: Seconds a cell may take on a tier, where that differs from the options.
         workers: How many at a time; 0 for as many as there are cores.
         address: Of the cluster; ``local`` starts one, empty takes the running one.
         node_python: Interpreter of the cells on a cluster's nodes; empty for the node's own.
@@ -48,7 +47,6 @@ class Settings:
     """
 
     options: Options = field(default_factory=Options)
-    timeouts: Mapping[Tier, float] = field(default_factory=dict)
     workers: int = 0
     address: str = ""
     node_python: str = ""
@@ -56,10 +54,6 @@ class Settings:
     expected: Fingerprint | None = None
     retries: int = 2
     start_timeout: float = 120.0
-
-    def options_for(self, tier: Tier) -> Options:
-        """How a worker runs the cells of one tier."""
-        return replace(self.options, timeout=self.timeouts.get(tier, self.options.timeout))
 
 
 @dataclass(frozen=True)

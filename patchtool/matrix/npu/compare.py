@@ -11,7 +11,7 @@ from patchtool.matrix.npu.faults import StepFault
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from patchtool.matrix.matrixfile import Accuracy, Speed
+    from patchtool.matrix.npu.models import Accuracy, Speed
     from patchtool.matrix.npu.speed import Pace
 
 

@@ -41,5 +41,6 @@ def npu_environment(home: Path, tree: Path | None, extra: Mapping[str, str] | No
         "LC_ALL": "C.UTF-8",
         "PYTHONPATH": os.pathsep.join(paths),
         "PYTHONUNBUFFERED": "1",
+        "PYTHONPYCACHEPREFIX": str(home / "bytecode"),
         **(extra or {}),
     }

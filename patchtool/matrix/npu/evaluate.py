@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from patchtool.matrix.matrixfile import Accuracy
+    from patchtool.matrix.npu.models import Accuracy
     from patchtool.matrix.npu.server import Server
 
 

@@ -12,28 +12,29 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from patchtool.matrix.cell import Cell, CellResult, Colour, Outcome, Test, Tier
-from patchtool.matrix.local import GIT_LAYOUT
-from patchtool.matrix.matrixfile import Accuracy, MatrixFile, ModelRow, Speed, parse_matrix
 from patchtool.matrix.npu.compare import Compared, compare_paces, compare_scores
 from patchtool.matrix.npu.environment import npu_environment
 from patchtool.matrix.npu.evaluate import score
 from patchtool.matrix.npu.faults import StepFault
+from patchtool.matrix.npu.models import Accuracy, ModelRow, Served, Speed, parse_served
 from patchtool.matrix.npu.server import Server, served
 from patchtool.matrix.npu.speed import Pace, pace
+from patchtool.matrix.subject import LAYOUT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from patchtool.matrix.local import Options, Subject
+    from patchtool.matrix.local import Options
     from patchtool.matrix.plan import Series
+    from patchtool.matrix.subject import Subject
 
 
-def row_cells(series: Series, matrix: MatrixFile, path: Path) -> tuple[Cell, ...]:
+def row_cells(series: Series, matrix: Served, path: Path) -> tuple[Cell, ...]:
     """One cell per measurement of every model row, on the whole series.
 
     Args:
         series: As it stands on the release.
-        matrix: The matrix file's content.
+        matrix: What the matrix file says of served models.
         path: The matrix file; it travels with the cells as a test's file does.
     """
     return tuple(
@@ -60,14 +61,14 @@ def run_rows(
     Args:
         cells: Made by ``row_cells``.
         subject: The release's trees.
-        options: The interpreter, and the seconds one measurement may take.
+        options: The interpreter.
         stopped: Asked while waiting.
     """
     groups: dict[tuple[str, str, tuple[str, ...]], list[Cell]] = defaultdict(list)
     for cell in cells:
         groups[cell.test.path, cell.test.function.partition("::")[0], cell.patches].append(cell)
     for (path, name, patches), group in groups.items():
-        matrix = parse_matrix(Path(path).read_bytes(), Path(path).name)
+        matrix = parse_served(Path(path).read_bytes(), Path(path).name)
         (row,) = [each for each in matrix.models if each.name == name]
         wanted = {cell.test.function.partition("::")[2]: cell for cell in group}
         asked = {name: each for name, each in _measurements(row).items() if name in wanted}
@@ -96,7 +97,7 @@ def _compare(
 @dataclass(frozen=True)
 class _Run:
     row: ModelRow
-    matrix: MatrixFile
+    matrix: Served
     options: Options
     scratch: Path
     stopped: Callable[[], bool]
@@ -124,7 +125,7 @@ class _Run:
     def _take(
         self, asked: Accuracy | Speed, server: Server, folder: Path, environment: Mapping[str, str]
     ) -> float | Pace | StepFault:
-        commands, model, limit = self.matrix.commands, self.row.model, self.options.timeout
+        commands, model, limit = self.matrix.commands, self.row.model, self.matrix.timeout
         try:
             if isinstance(asked, Accuracy):
                 return score(self._filled(commands.evaluate), server, model, asked, folder, environment, limit)
@@ -144,9 +145,11 @@ def lay_out(tree: Path, overlay: Mapping[str, bytes], target: Path) -> Path:
         overlay: Changed files in the git layout.
         target: Folder to make.
     """
-    shutil.copytree(tree / "sglang", target / "sglang", copy_function=_link)
+    # bytecode of the pristine file would be taken for that of a patched one of the same size and second
+    unwanted = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(tree / "sglang", target / "sglang", copy_function=_link, ignore=unwanted)
     for path, content in overlay.items():
-        file = target / path.removeprefix(GIT_LAYOUT)
+        file = target / path.removeprefix(LAYOUT)
         file.unlink(missing_ok=True)  # the pristine tree's file has the same inode
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(content)

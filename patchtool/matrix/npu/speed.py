@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from patchtool.matrix.matrixfile import Speed
+    from patchtool.matrix.npu.models import Speed
     from patchtool.matrix.npu.server import Server
 
 

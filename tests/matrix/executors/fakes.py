@@ -6,7 +6,7 @@ from pathlib import Path
 
 from patchtool.domain.release import Release
 from patchtool.matrix.cell import Cell, CellResult, Outcome, Test, Tier
-from patchtool.matrix.local import Subject
+from patchtool.matrix.subject import Subject
 
 HERE = Path(__file__).parent
 

@@ -10,7 +10,8 @@ from patchtool.domain.errors import InputError
 from patchtool.matrix.cell import Cell, CellResult, Outcome
 from patchtool.matrix.executors import executor
 from patchtool.matrix.executors.settings import SMALLEST, Settings, share_out
-from patchtool.matrix.local import Options, Subject
+from patchtool.matrix.local import Options
+from patchtool.matrix.subject import Subject
 from tests.matrix.executors.fakes import cell, outcomes, subject
 
 
@@ -47,7 +48,8 @@ def test_a_cell_that_hangs_is_a_timeout(tmp_path: Path, python: str) -> None:
 
 
 def test_a_dead_worker_leaves_no_cell_without_an_answer(tmp_path: Path, options: Options) -> None:
-    results = run(options, [cell("test_kills_worker"), cell("test_green")], [subject(tmp_path)])
+    cells = [cell("test_kills_worker"), cell("test_green")]
+    results = run(options, cells, [subject(tmp_path)], workers=1)
     assert outcomes(results) == {"test_kills_worker": Outcome.ERROR, "test_green": Outcome.ERROR}
     assert "worker ended" in results[1].detail
 

@@ -16,7 +16,8 @@ from patchtool.matrix.cell import Cell, CellResult, Outcome, Tier
 from patchtool.matrix.executors import executor
 from patchtool.matrix.executors.settings import Settings
 from patchtool.matrix.fingerprint import fingerprint
-from patchtool.matrix.local import Options, Subject
+from patchtool.matrix.local import Options
+from patchtool.matrix.subject import Subject
 from tests.matrix.executors.fakes import cell, outcomes, subject
 
 _MISSING = importlib.util.find_spec("ray") is None
@@ -57,7 +58,7 @@ def test_outcomes_are_those_of_a_local_run(settings: Settings, tmp_path: Path, m
     monkeypatch.setenv("PATCHTOOL_STRAY", "1")
     names = ("test_green", "test_red", "test_exits", "test_environment", "test_patched", "test_hangs")
     cells = [cell(name) for name in names]
-    settings = replace(settings, timeouts={Tier.EMULATED: 1.0})
+    settings = replace(settings, options=replace(settings.options, timeout=1.0))
     assert outcomes(run(settings, cells, [subject(tmp_path)])) == {
         "test_green": Outcome.PASSED,
         "test_red": Outcome.FAILED,

@@ -6,17 +6,19 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from patchtool.domain.release import Release
 from patchtool.domain.state import State
 from patchtool.matrix.cell import CellResult, Outcome
-from patchtool.matrix.local import Options, Subject
-from patchtool.matrix.matrixfile import parse_matrix
-from patchtool.matrix.npu import run_npu_cells
+from patchtool.matrix.local import Options
+from patchtool.matrix.npu import run_npu
+from patchtool.matrix.npu.models import parse_served
 from patchtool.matrix.npu.rows import row_cells
 from patchtool.matrix.plan import Series
+from patchtool.matrix.subject import Subject
 
 HERE = Path(__file__).parent
 LOAD = "prompts = 2\ninput-tokens = 8\noutput-tokens = 8\nconcurrency = 1\n"
@@ -29,7 +31,9 @@ class Host:
         self.folder = folder
         (folder / "davinci0").touch()
         self.python = folder / "python"
-        self.python.write_text(f'#!/bin/sh\n[ "$1" = -c ] && echo done && exit\nexec {sys.executable} "$@"\n')
+        probed = json.dumps({"count": 1, "name": "none", "versions": ["0", "0"]})
+        lines = ["#!/bin/sh", f"[ \"$1\" = -c ] && echo '{probed}' && exit", f'exec {sys.executable} "$@"', ""]
+        self.python.write_text("\n".join(lines))
         self.python.chmod(0o755)
         self.pids = folder / "pids"
 
@@ -57,15 +61,17 @@ class Host:
             "speed": ["{python}", str(HERE / "small_speed.py")],
         }
         commands = "".join(f"{name} = {json.dumps(value)}\n" for name, value in words.items())
-        text = f'[commands]\n{commands}[timeouts]\nnpu = 60\nstart = 4\n[[model]]\nname = "tiny"\nmodel = "org/tiny"\n'
+        text = f"[served]\ntimeout = {timeout}\nstart-timeout = 4\n[served.commands]\n{commands}"
+        text += '[[served.model]]\nname = "tiny"\nmodel = "org/tiny"\n'
         text += f'flags = {json.dumps(list(flags))}\nenvironment = {{ SMALL_SERVER_PID = "{self.pids}" }}\n{measures}'
         path = self.folder / "matrix.toml"
         path.write_text(text)
         series = Series(subject.release, {"fix": State.APPLIED}, {})
-        cells = row_cells(series, parse_matrix(path.read_bytes(), "matrix.toml"), path)
-        options = Options(python=str(self.python), timeout=timeout)
-        results = list(run_npu_cells(cells, subject, options, stopped, devices=f"{self.folder}/davinci[0-9]*"))
+        cells = row_cells(series, parse_served(path.read_bytes(), "matrix.toml"), path)
+        options = Options(python=str(self.python))
+        results = list(run_npu(cells, subject, options, stopped=stopped, devices=self.folder))
         assert (tree / "sglang" / "__init__.py").read_text() == pristine, "the pristine tree was written to"
+        assert sorted(path.name for path in (tree / "sglang").iterdir()) == ["__init__.py", "other.py"]
         assert [result.cell for result in results] == list(cells)
         self.nothing_left()
         return {result.cell.test.function.partition("::")[2]: result for result in results}
@@ -82,11 +88,11 @@ def host(tmp_path: Path) -> Host:
 
 
 def accuracy(dataset: str = "gsm8k", threshold: float = 0.7, drop: float = 0.0) -> str:
-    return f'[[model.accuracy]]\ndataset = "{dataset}"\nthreshold = {threshold}\ndrop = {drop}\n'
+    return f'[[served.model.accuracy]]\ndataset = "{dataset}"\nthreshold = {threshold}\ndrop = {drop}\n'
 
 
 def speed(ttft: float = 1.0, throughput: float = 1.0) -> str:
-    return f"[[model.speed]]\n{LOAD}ttft = {ttft}\nthroughput = {throughput}\n"
+    return f"[[served.model.speed]]\n{LOAD}ttft = {ttft}\nthroughput = {throughput}\n"
 
 
 def test_both_trees_are_measured_in_one_run(host: Host) -> None:
@@ -114,7 +120,7 @@ def test_both_trees_are_measured_in_one_run(host: Host) -> None:
         pytest.param(speed(throughput=2), {}, "throughput is 1.600 of pristine", id="throughput"),
     ],
 )
-def test_numbers_that_do_not_do_are_failures(host: Host, measures: str, trees: dict[str, str], detail: str) -> None:
+def test_numbers_that_do_not_do_are_failures(host: Host, measures: str, trees: dict[str, Any], detail: str) -> None:
     ((_, result),) = host.run(measures, **trees).items()
     assert result.outcome is Outcome.FAILED
     assert detail in result.detail

@@ -2,70 +2,27 @@
 
 import json
 import socket
-import sys
 from pathlib import Path
 
 import pytest
 
 from patchtool.domain.release import Release
 from patchtool.matrix.cell import Cell, Outcome, Test, Tier
-from patchtool.matrix.local import Options, Subject
-from patchtool.matrix.npu import run_npu_cells
-from patchtool.matrix.npu.detect import detect
+from patchtool.matrix.local import Options
+from patchtool.matrix.npu import run_npu
 from patchtool.matrix.npu.environment import npu_environment
 from patchtool.matrix.npu.evaluate import read_score
 from patchtool.matrix.npu.faults import StepFault
 from patchtool.matrix.npu.server import served
 from patchtool.matrix.npu.speed import read_pace
-
-
-def test_without_device_files_nothing_is_started(tmp_path: Path) -> None:
-    assert detect("no such python", f"{tmp_path}/davinci[0-9]*").missing.startswith("no NPU: nothing matches")
-
-
-@pytest.mark.parametrize(
-    ("modules", "missing"),
-    [
-        pytest.param({}, "could not import torch: ModuleNotFoundError", id="no torch"),
-        pytest.param({"torch": ""}, "could not import torch_npu: ModuleNotFoundError", id="no torch_npu"),
-        pytest.param(
-            {"torch": "", "torch_npu": "raise ImportError('libhccl.so: cannot open shared object file')"},
-            "could not import torch_npu: ImportError: libhccl.so",
-            id="no CANN",
-        ),
-        pytest.param(
-            {"torch": "class npu:\n    is_available = staticmethod(lambda: False)", "torch_npu": ""},
-            "could not find a device: AssertionError: torch_npu sees no device",
-            id="no device",
-        ),
-        pytest.param({"torch": "import time; time.sleep(60)"}, "could not import torch within 2 s", id="hangs"),
-        pytest.param({"torch": "import os; os.abort()"}, "could not import torch: ", id="aborts"),
-    ],
-)
-def test_what_is_missing_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, modules: dict[str, str], missing: str
-) -> None:
-    (tmp_path / "davinci0").touch()
-    for name, body in modules.items():
-        (tmp_path / f"{name}.py").write_text(body)
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    found = detect(_without_torch(tmp_path), f"{tmp_path}/davinci[0-9]*", timeout=2)
-    assert found.devices == (f"{tmp_path}/davinci0",)
-    assert found.missing.startswith(missing)
-
-
-def _without_torch(folder: Path) -> str:
-    script = folder / "python"
-    script.write_text(f'#!/bin/sh\nexec {sys.executable} -S "$@"\n')
-    script.chmod(0o755)
-    return str(script)
+from patchtool.matrix.subject import Subject
 
 
 def test_cells_are_skipped_and_say_why(tmp_path: Path) -> None:
     test = Test("states::test_x", "test_states.py", "test_x", tiers=(Tier.NPU,))
     cell = Cell(Release("0.5.13"), (), Tier.NPU, test)
     subject = Subject(cell.release, tmp_path, {})
-    (result,) = run_npu_cells([cell], subject, Options(), devices=f"{tmp_path}/davinci[0-9]*")
+    (result,) = run_npu([cell], subject, Options(), devices=tmp_path)
     assert result.outcome is Outcome.SKIPPED
     assert "no NPU" in result.detail
 
