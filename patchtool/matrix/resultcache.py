@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from patchtool.matrix.cell import CellResult, Outcome, Verdict
+from patchtool.matrix.cell import CellResult, Outcome, Tier, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -91,7 +91,8 @@ class ResultCache:
 
     def _path(self, cell: Cell, subject: Subject) -> Path | None:
         commit = self._commits.get(cell.release)
-        if not commit:
+        # what a real device says also depends on models, drivers and neighbours, which no digest here covers
+        if not commit or cell.tier is Tier.NPU:
             return None
         overlay = subject.overlays.get(cell.patches, {})
         words = [
@@ -130,7 +131,8 @@ def tree_id(commit: str, overlay: Mapping[str, bytes]) -> str:
 def _emulation_digest() -> str:
     """Everything of the matrix that a cell's process runs."""
     digest = hashlib.sha256()
-    for path in sorted([*(_OURS / "emulation").rglob("*.py"), *(_OURS / "suite").rglob("*.py"), _OURS / "worker.py"]):
+    folders = [(_OURS / name).rglob("*.py") for name in ("emulation", "static", "suite")]
+    for path in sorted([*(path for folder in folders for path in folder), _OURS / "worker.py"]):
         digest.update(f"{path.relative_to(_OURS).as_posix()} {_file_digest(path)}\n".encode())
     return digest.hexdigest()
 

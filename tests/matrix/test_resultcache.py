@@ -66,6 +66,12 @@ def test_what_could_not_run_is_tried_again(tmp_path: Path, cell: Cell, subject: 
     assert kept(tmp_path).get(cell, subject) is None
 
 
+def test_what_a_real_device_says_is_not_kept(tmp_path: Path, cell: Cell, subject: Subject) -> None:
+    served = replace(cell, tier=Tier.NPU)
+    kept(tmp_path).put(CellResult(served, Outcome.PASSED), subject)
+    assert kept(tmp_path).get(served, subject) is None
+
+
 def test_every_input_counts(tmp_path: Path, cell: Cell, subject: Subject) -> None:
     kept(tmp_path).put(CellResult(cell, Outcome.PASSED), subject)
     assert kept(tmp_path).get(cell, subject) is not None
