@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 _GRACE = 10.0
 """Seconds that a worker has beside its cell's time to say that this is over."""
+_TICK = 0.2
 
 
 @dataclass(frozen=True)
@@ -89,7 +91,7 @@ def _work(
     try:
         scratch.mkdir()
         for batch in [cells] if options.fork else [[cell] for cell in cells]:
-            for result in _Worker(subject, scratch, options).run(batch):
+            for result in _Worker(subject, scratch, options, stop).run(batch):
                 done.put(result)
                 if stop.is_set():
                     return
@@ -100,10 +102,11 @@ def _work(
 class _Worker:
     """One worker process and the cells it is given."""
 
-    def __init__(self, subject: Subject, scratch: Path, options: Options) -> None:
+    def __init__(self, subject: Subject, scratch: Path, options: Options, stop: threading.Event) -> None:
         self._subject = subject
         self._scratch = scratch
         self._options = options
+        self._stop = stop
         self._log = scratch / "stderr"
 
     def run(self, cells: Sequence[Cell]) -> Iterator[CellResult]:
@@ -174,7 +177,11 @@ class _Worker:
         with contextlib.suppress(BrokenPipeError):  # then there is no answer either, and the log says why
             process.stdin.write(json.dumps(question).encode() + b"\n")
             process.stdin.flush()
-        if not select.select([process.stdout], [], [], limit)[0]:
+        until = time.monotonic() + limit
+        while not (heard := select.select([process.stdout], [], [], _TICK)[0]):
+            if self._stop.is_set() or time.monotonic() > until:
+                break
+        if not heard:
             return {"outcome": "timeout", "detail": f"no answer within {limit:g} s", "last": True}
         line = process.stdout.readline()
         answer: dict[str, Any] = json.loads(line) if line else {"outcome": "error", "detail": self._end(), "last": True}

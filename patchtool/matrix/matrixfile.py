@@ -58,7 +58,7 @@ def read_matrix(path: Path) -> Matrix:
     """
     where = path.name
     table = read_table(path, where)
-    _only(table, {"timeout", "rows", "known-red"}, where)
+    _only(table, {"timeout", "rows", "known-red", "served"}, where)  # `served` is npu/models.py's
     timeout = table.get("timeout", 60)
     if not isinstance(timeout, (int, float)) or timeout <= 0:
         raise InputError(f"{where}: timeout is a number of seconds above 0, not {timeout!r}")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from patchtool.domain.errors import InputError
-from patchtool.matrix.cell import Cell, CellResult, Outcome, Tier
+from patchtool.matrix.cell import Cell, CellResult, Tier
 from patchtool.matrix.local import Options, run_emulated
-from patchtool.matrix.npu import find_npu
+from patchtool.matrix.npu import run_npu
 from patchtool.matrix.static import run_static
 from patchtool.matrix.static.tree import PatchedTree
 
@@ -43,10 +43,9 @@ def run_cells(
         group = [cell for cell in _of(Tier.EMULATED, cells) if cell.release == release]
         if group:
             yield from run_emulated(group, trees[release], chosen)
-    if on_npu := _of(Tier.NPU, cells):
-        found = find_npu(chosen.python)
-        why = f"an NPU is here ({found.reason}), but this tier has no runner yet" if found.usable else found.reason
-        yield from (CellResult(cell, Outcome.SKIPPED, 0.0, why) for cell in on_npu)
+        group = [cell for cell in _of(Tier.NPU, cells) if cell.release == release]
+        if group:
+            yield from run_npu(group, trees[release], chosen)
 
 
 def _of(tier: Tier, cells: Sequence[Cell]) -> list[Cell]:

@@ -13,10 +13,12 @@ import signal
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
+
+    Job = Mapping[str, Any]
 
 Answer = dict[str, object]
 _HOW = {
@@ -26,20 +28,27 @@ _HOW = {
 }
 
 
-def main() -> int:
-    """Serve until stdin ends."""
+def main(prepare: Callable[[Job], str] | None = None, run: Callable[[Job], Answer] | None = None) -> int:
+    """Serve until stdin ends.
+
+    Args:
+        prepare: Imports what every cell needs, by the description of the tree; why not, or nothing.
+        run: Runs one cell in this process.
+    """
+    prepare, run = prepare or _prepare, run or _run
+    _end_with_parent()
     # what upstream prints must not get between the answers
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "w", buffering=1)
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     setup = json.loads(sys.stdin.readline())
     started = time.monotonic()
-    fault = _prepare(Path(setup["tree"]), setup["replaced"], can_fork=setup["fork"])
+    fault = prepare(setup)
     _say(answers, {"ready": not fault, "detail": fault, "seconds": time.monotonic() - started})
     if fault:
         return 1
     for line in sys.stdin:
         job = json.loads(line)
-        _say(answers, _in_fork(job) if setup["fork"] else _run(job))
+        _say(answers, _in_fork(job, run) if setup["fork"] else run(job))
     return 0
 
 
@@ -47,7 +56,7 @@ def _say(answers: TextIO, answer: Answer) -> None:
     answers.write(json.dumps(answer) + "\n")
 
 
-def _prepare(tree: Path, replaced: list[str], *, can_fork: bool) -> str:
+def _prepare(setup: Job) -> str:
     """Import what every cell needs, with one thread and no tensor operation; why not, or nothing."""
     try:
         import torch
@@ -56,11 +65,11 @@ def _prepare(tree: Path, replaced: list[str], *, can_fork: bool) -> str:
         from patchtool.matrix.emulation import decoding, trial_run  # noqa: F401  every fork needs them
         from patchtool.matrix.emulation.install import activate
 
-        activate(tree)
-        if can_fork:
+        activate(Path(setup["tree"]))
+        if setup["fork"]:
             from patchtool.matrix.emulation.preload import import_upstream
 
-            import_upstream(replaced)
+            import_upstream(setup["replaced"])
             gc.freeze()  # a collection in a fork would copy every page
     except ModuleNotFoundError as error:
         return f"{error.name} is not installed, and this release imports it{_HOW.get(error.name or '', '')}"
@@ -69,15 +78,16 @@ def _prepare(tree: Path, replaced: list[str], *, can_fork: bool) -> str:
     return ""
 
 
-def _in_fork(job: Mapping[str, object]) -> Answer:
+def _in_fork(job: Job, run: Callable[[Job], Answer]) -> Answer:
     """Run one cell in a child, killed when its time is over; what it started ends with the worker."""
     started = time.monotonic()
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
+        _end_with_parent()
         os.close(reading)
         with os.fdopen(writing, "w") as out:
-            json.dump(_run(job), out)
+            json.dump(run(job), out)
         os._exit(0)
     os.close(writing)
     heard = _hear(reading, float(str(job["timeout"])))
@@ -95,6 +105,14 @@ def _in_fork(job: Mapping[str, object]) -> Answer:
     return answer
 
 
+def _end_with_parent() -> None:
+    """Be killed when the parent is: nobody else watches this process's time."""
+    if sys.platform == "linux":
+        import ctypes
+
+        ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
+
+
 def _hear(reading: int, timeout: float) -> bytes | None:
     """Everything the child writes until it closes its end, or None when time is over."""
     heard = b""
@@ -109,7 +127,7 @@ def _hear(reading: int, timeout: float) -> bytes | None:
     return None
 
 
-def _run(job: Mapping[str, object]) -> Answer:
+def _run(job: Job) -> Answer:
     from patchtool.matrix.emulation.trial_run import run
 
     return run(Path(str(job["tree"])), Path(str(job["overlay"])), Path(str(job["file"])), str(job["function"]))
