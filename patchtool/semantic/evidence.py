@@ -33,6 +33,7 @@ class Finding:
         where: Line of the evidence, 0 for none.
         why: For a person, when it is not met.
         env: What the holes stand for where it is met.
+        many: Whether it is there more often than expected.
         at: The statement it was found in.
     """
 
@@ -41,6 +42,7 @@ class Finding:
     why: str = ""
     env: Bindings = field(default_factory=dict)
     at: ast.stmt | None = None
+    many: bool = False
 
 
 class Constraint(Protocol):
@@ -126,7 +128,8 @@ class Goal:
         if not hits:
             return Finding(Held.NO, why="not there")
         if len(hits) != self.times:
-            return Finding(Held.WRONG, hits[0].line, f"there {len(hits)} times, expected {self.times}")
+            why = f"there {len(hits)} times, expected {self.times}"
+            return Finding(Held.WRONG, hits[0].line, why, many=len(hits) > self.times)
         for hit in hits:
             objection = self._objection(place, hit, spelled, meant)
             if objection:

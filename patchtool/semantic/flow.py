@@ -156,7 +156,11 @@ class Flow:
                 break
             inner = dict(rest)
             self._meaning.forget(stored_in([case.pattern]), inner)
-            rest = self._forget(rest, [case.pattern])
+            asked: list[ast.AST] = [case.pattern]
+            if case.guard is not None:
+                self._meaning.evaluate(case.guard, inner)
+                asked.append(case.guard)
+            rest = self._forget(rest, asked)
             ends.append(self._walk(case.body, inner))
             if case.guard is None and isinstance(case.pattern, ast.MatchAs) and case.pattern.pattern is None:
                 rest = None

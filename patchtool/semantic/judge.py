@@ -13,7 +13,7 @@ from patchtool.semantic.match import Bindings
 from patchtool.semantic.methods import Method
 from patchtool.semantic.patch import Methods, Parameter, Rule, Transform
 from patchtool.semantic.place import Hit, Place
-from patchtool.semantic.scopes import Function, Scope, ScopeProblem, find_scope, parameters, unresolved_bases
+from patchtool.semantic.scopes import find_scope, Function, lineage, parameters, Scope, ScopeProblem, unresolved_bases
 from patchtool.semantic.source import Source
 from patchtool.semantic.template import template
 
@@ -119,7 +119,21 @@ def _methods(verdict: RuleVerdict, wanted: Methods, source: Source, scope: Scope
                 found.append((inner, {wanted.hole: statement.name, wanted.role: role}))
             else:
                 verdict.note(Problem(inner.reason, inner.detail, inner.reason == "scope-ambiguous"))
+    inherited = _inherited(wanted, source, scope)
+    if inherited:
+        verdict.note(Problem("scope-inherited", f"{inherited} is inherited, and {scope.symbol} does not call it"))
     return found
+
+
+def _inherited(wanted: Methods, source: Source, scope: Scope) -> str | None:
+    """A method that the rule is about and that the class only inherits from another class of this file, or None."""
+    own = {s.name for s in scope.node.body if isinstance(s, (ast.FunctionDef, ast.AsyncFunctionDef))}
+    for owner in lineage(source.tree, scope.node)[1:]:
+        for statement in owner.body:
+            if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)) and statement.name not in own:
+                if fnmatchcase(statement.name, wanted.names) and parameter_for(wanted.having, statement) is not None:
+                    return f"{getattr(owner, 'name', '')}.{statement.name}"
+    return None
 
 
 def parameter_for(role: Parameter, function: Function) -> str | None:
@@ -146,7 +160,8 @@ def _examine_place(verdict: RuleVerdict, place: Place, env: Bindings, names: dic
     for given in rule.given:
         finding = replace(given, within=AnyBranch()).search(place, known, meant)
         if finding.held is not Held.YES or finding.at is None:
-            verdict.note(Problem("given-missing", f"{given.name}: {finding.why} in {place.scope.symbol}"))
+            detail = f"{given.name}: {finding.why} in {place.scope.symbol}"
+            verdict.note(Problem("given-missing", detail, ambiguous=finding.many))
             return
         surely = given.search(place, known, meant)
         if surely.held is not Held.YES:  # matters to writing; what landed may stand as it likes
@@ -201,7 +216,7 @@ def _find_sites(verdict: RuleVerdict, place: Place, env: Bindings) -> None:
         replaced = [statement for hit in hits for statement in hit.statements]
     else:
         replaced = []
-        if rule.defect is None and not verdict.untouched:
+        if verdict.complete or (rule.defect is None and not verdict.untouched):
             hits = []  # an anchor is no defect: the goals say what is missing
     for negative in rule.never:
         found = negative.objection(place, hits[0].env if hits else env, replaced)

@@ -95,6 +95,7 @@ NO_SCOPE = {
     "method-gone": lambda text: cut(text, VERIFY)[0],
 }
 SITE_ELSEWHERE = {
+    "behind-a-conditional-return": between("if draft is None:\n    return"),
     "in-loop": both(bare, wrap(VERIFY, ROLL, "for _ in range(2):")),
     "in-loop-over-a-name": wrap(VERIFY, ROLL, "for ssm_states in (ssm_states,):"),
     "in-while": both(bare, wrap(VERIFY, ROLL, "while True:", "    break")),
@@ -184,7 +185,6 @@ HARMLESS = {
     "own-result-kept": instead(VERIFY, ROLL, f"done = {OWN_ROLL}", nth=-1),
     "own-commit-after": both(instead(VERIFY, MOVE), after(VERIFY, "numel", OWN_MOVE, nth=-1, kind=ast.If)),
     "own-on-the-header-line": instead(VERIFY, "numel", f"if {TARGET}.numel() > 0: {OWN_ROLL}", nth=-1),
-    "behind-a-conditional-return": between("if draft is None:\n    return"),
     "statement-between": between("log.debug(self)"),
     "comprehension-of-the-same-name": between(f"n = [{TARGET} for {TARGET} in self.all]"),
     "accepted-steps": local("last_correct_step_indices", "accepted_steps"),

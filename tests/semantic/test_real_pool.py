@@ -36,6 +36,7 @@ def mixin(name: str, body: str, names: str) -> Change:
 
 
 OTHERWISE = {
+    "another-pool-has-it": append(f"Other.{NAME} = f"),
     "mixin-from-elsewhere": bases(POOL, f"NoKvCopyMixin, {BASE}"),
     "mixin-behind-another": mixin("NoKv", BODY, f"Other, NoKv, {BASE}"),
     "mixin-with-another-body": mixin("NoKv", BODY.replace("None", "1"), f"NoKv, {BASE}"),
@@ -44,7 +45,6 @@ OTHERWISE = {
         before_class(POOL, "class NoKv(Far):\n    pass"), bases(POOL, f"NoKv, {BASE}")
     ),
     "another-base": bases(POOL, "KVCache"),
-    "base-under-another-name": both(imported(BASE, f"from pools import {BASE} as Base"), bases(POOL, "Base")),
     "base-is-a-call": bases(POOL, f"make({BASE})"),
     "no-base": bases(POOL, ""),
     "assigned-in-class": in_class(f"{NAME} = _noop"),
@@ -79,6 +79,7 @@ UNCLEAR = {
     "method-before-twice": in_class("def _create_buffers(self):\n    pass"),
 }
 HARMLESS: dict[str, Change] = {
+    "base-under-another-name": both(imported(BASE, f"from pools import {BASE} as Base"), bases(POOL, "Base")),
     "as-it-is": both(),
     "mixin-in-the-file": mixin("Logs", "    def log(self):\n        pass", f"Logs, {BASE}"),
     "base-by-module": both(bases(POOL, f"memory_pool.{BASE}")),
@@ -86,20 +87,19 @@ HARMLESS: dict[str, Change] = {
     "class-decorated": decorate(POOL, "@final", "@register('npu')"),
     "constructor-changed": with_parameter(f"{POOL}.__init__", "v_head_dim"),
     "another-class-has-it": append(f"class Other:\n{BODY}"),
-    "another-pool-has-it": append(f"Other.{NAME} = f"),
 }
 AS_LANDED: dict[str, Change] = {
     "as-it-is": both(),
     "reformatted": blackened(70, strings=True),
     "moved": to_end_of_class(METHOD),
     "with-a-docstring": start(METHOD, '"""Off."""'),
-    "with-a-parameter": with_parameter(METHOD, "warm"),
 }
 INHERITED = {
     "by-a-mixin": mixin("NoKv", BODY, f"NoKv, {BASE}"),
     "by-a-base-between": mixin("NoKv", BODY, "NoKv"),
 }
 NOT_QUITE = {
+    "with-a-parameter": with_parameter(METHOD, "warm"),
     "decorated": decorate(METHOD, "@skip"),
     "another-value": off("None", "False"),
     "returns-early": start(METHOD, "return"),
