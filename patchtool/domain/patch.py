@@ -25,6 +25,7 @@ class PatchInfo:
         last_update: ISO date.
         digest: SHA-256 of the patch's own files, hex; the cache's and the trailer's key.
         codemod: Path of its ``codemod.py``.
+        at: ``path:Symbol`` where a person says that its scope is on this release, or empty.
     """
 
     name: str
@@ -40,6 +41,11 @@ class PatchInfo:
     last_update: str = ""
     digest: str = ""
     codemod: str = ""
+    at: str = ""
+
+    def placed(self, place: str) -> PatchInfo:
+        """The patch with its scope where a person says it is, ``path:Symbol``; unchanged for an empty place."""
+        return replace(self, at=place, targets=(place.rpartition(":")[0],)) if place else self
 
     @property
     def footprint(self) -> tuple[str, ...]:
@@ -103,11 +109,15 @@ class Change:
         path: In the git layout.
         before: Blob id of the content the patch met.
         after: Blob id of the content it left.
+        added: Lines added.
+        removed: Lines taken out.
     """
 
     path: str
     before: str
     after: str
+    added: int = 0
+    removed: int = 0
 
 
 @dataclass(frozen=True)
@@ -125,6 +135,7 @@ class Judgement:
         contents: The new bytes of those files, by path.
         notes: What could not be checked, and other facts worth a line.
         trace: The traceback of a codemod that raised.
+        consulted: Whether more than the targets was looked at.
     """
 
     state: State
@@ -137,6 +148,7 @@ class Judgement:
     contents: dict[str, bytes] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     trace: str = ""
+    consulted: bool = False
     proof: Proof = Proof.NONE
 
     def as_state(self, state: State, reason: str, detail: str) -> Judgement:

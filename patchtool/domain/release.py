@@ -47,6 +47,11 @@ class Release:
         """The spelling with a leading ``v``, as upstream tags it."""
         return f"v{self.version}"
 
+    @property
+    def is_final(self) -> bool:
+        """Whether it is a release proper or a post-release, not a preview."""
+        return re.search(r"[a-z]", self.version.replace(".post", "")) is None
+
     def __str__(self) -> str:
         return self.tag
 

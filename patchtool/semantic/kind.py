@@ -55,7 +55,7 @@ class SemanticKind:
             return judge_patch(info, patch, tree, release)
         except CodemodError as error:
             return Judgement(State.CRASHED, "codemod-unusable", str(error))
-        except Exception as error:  # noqa: BLE001 -- a codemod is the user's code: whatever it raises is its state
+        except (Exception, SystemExit) as error:  # noqa: BLE001 -- a codemod is the user's code: what it raises is its state
             text = f"{type(error).__name__}: {error}"
             return Judgement(State.CRASHED, "codemod-raised", text, trace=traceback.format_exc())
 
@@ -63,6 +63,10 @@ class SemanticKind:
 def judge_patch(info: PatchInfo, patch: type[SemanticPatch], tree: Tree, release: Release | None) -> Judgement:
     """Decide the state of a patch that is loaded; whatever its own code raises comes through."""
     rules = [r if r.target else replace(r, target=info.targets[0]) for r in patch.all_rules()]
+    if info.at:
+        path, _, symbol = info.at.rpartition(":")
+        rules = [replace(rule, target=path, scope=pointed(rule.scope, symbol)) for rule in rules]
+        info = replace(info, targets=(path,))
     located = locate(info, rules, tree, release)
     if isinstance(located, Judgement):
         return located
@@ -73,8 +77,10 @@ def judge_patch(info: PatchInfo, patch: type[SemanticPatch], tree: Tree, release
     missing, notes = missing_facts(patch.facts, tree)
     base = report(decision, verdicts, located.sources, notes)
     if missing:
-        return base.as_state(State.CONFLICT, "fact-missing", missing)
-    return _write(patch, rules, decision, located, base)
+        judgement = base.as_state(State.CONFLICT, "fact-missing", missing)
+    else:
+        judgement = _write(patch, rules, decision, located, base)
+    return replace(judgement, consulted=bool(patch.facts))
 
 
 def _write(
@@ -99,6 +105,17 @@ def _write(
         places = ", ".join(f"{old} is now {new}" for old, new in located.moved.items())
         return done.as_state(State.DRIFTED, "target-moved", places)
     return done
+
+
+def pointed(scope: str, symbol: str) -> str:
+    """A rule's scope where a person says it is now: the whole of it, or its class.
+
+    Args:
+        scope: As the rule states it, ``Class.method``.
+        symbol: Another symbol; with fewer parts than the scope it stands for the scope's first ones.
+    """
+    ours, theirs = scope.split("."), symbol.split(".")
+    return ".".join(theirs + ours[len(theirs) :])
 
 
 def examine_all(patch: type[SemanticPatch], rules: Sequence[Rule], sources: dict[str, Source]) -> list[RuleVerdict]:

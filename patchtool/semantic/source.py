@@ -69,7 +69,7 @@ class Source:
             encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
             text = data.decode(encoding)
         except (SyntaxError, UnicodeDecodeError) as error:
-            raise Unparsable(f"{path}: not in its declared encoding: {error}") from None
+            raise Unparsable(f"{path}:{_undecodable(data, error)}: not in its declared encoding: {error}") from None
         try:
             tree = parse_python(text)
         except SyntaxError as error:
@@ -233,3 +233,16 @@ def binds(node: ast.AST) -> list[str]:
     if isinstance(node, ast.MatchMapping) and node.rest:
         return [node.rest]
     return []
+
+
+def _undecodable(data: bytes, error: Exception) -> str:
+    """Line and column of the first byte that cannot be read; the file's start where its declaration is wrong."""
+    if not isinstance(error, UnicodeDecodeError):
+        try:
+            data.decode("utf-8")
+        except UnicodeDecodeError as found:
+            error = found
+        else:
+            return "1:1"
+    lines = data[: error.start].split(b"\n")
+    return f"{len(lines)}:{len(lines[-1]) + 1}"

@@ -1,0 +1,117 @@
+"""Which slots get a tracked convolution window is worked out once per batch, not once per layer."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import torch
+from torch.overrides import TorchFunctionMode
+
+from patchtool.matrix.emulation.expect import equal, record, same_state, trial
+from patchtool.matrix.emulation.rig import Rig
+from patchtool.matrix.emulation.shape import Shape, Tokens
+
+OWN = (3, 4, 5, 6)
+TRACKED = (9, 10, 12, 13)
+LENGTH = 64  # one whole chunk: the first length that can be tracked
+
+
+class Syncs(TorchFunctionMode):  # type: ignore[misc]
+    """Counts calls that make a host wait for its device."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.calls: Counter[str] = Counter()
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if func in (torch.Tensor.any, torch.Tensor.nonzero, torch.any, torch.nonzero):
+            self.calls[func.__name__] += 1
+        return func(*args, **(kwargs or {}))
+
+
+class Prefill:
+    """A prefill of four prompts with tracking, and the syncs it took in its metadata and in its layers."""
+
+    def __init__(self, mask: list[bool] | None, layers: int = 3, rig: Rig | None = None) -> None:
+        self.rig = rig or Rig(Shape(layers=layers))
+        for row, slot in enumerate(OWN, start=1):
+            self.rig.bind(row, slot)
+        self.prompts = [self.rig.tokens(LENGTH) for _ in OWN]
+        run = self.prompts[0].then(*self.prompts[1:])
+        tracking = {} if mask is None else tracked(mask)
+        batch = self.rig.batches.prefill(range(1, 5), [LENGTH] * 4, [0] * 4, **tracking)
+        self.in_metadata, self.in_layers = Syncs(), Syncs()
+        with self.in_metadata:
+            self.rig.batches.prepare(batch, graph=False)
+        with self.in_layers:
+            self.rig.through_layers(batch, run)
+
+    def window_is_of(self, slot: int, prompt: Tokens) -> None:
+        window = self.rig.states.conv[:, slot]
+        same_state(f"window of tracked slot {slot}", window, prompt.qkv[:, -window.shape[1] :])
+
+    def is_zero(self, slot: int) -> None:
+        same_state(
+            f"window of slot {slot}", self.rig.states.conv[:, slot], torch.zeros_like(self.rig.states.conv[:, slot])
+        )
+
+
+def tracked(mask: list[bool]) -> dict[str, torch.Tensor]:
+    return {
+        "mamba_track_mask": torch.tensor(mask),
+        "mamba_track_indices": torch.tensor(TRACKED),
+        "mamba_track_seqlens": torch.tensor([LENGTH] * len(mask)),
+    }
+
+
+def test_syncs_do_not_grow_with_the_layers() -> None:
+    few, many = Prefill([True, False, True, False], layers=3), Prefill([True, False, True, False], layers=6)
+    for prefill, layers in ((few, 3), (many, 6)):
+        record(
+            **{
+                f"syncs in {layers} layers": prefill.in_layers.calls.total(),
+                f"syncs per batch of {layers} layers": (prefill.in_layers.calls + prefill.in_metadata.calls).total(),
+            }
+        )
+    equal("any() and nonzero() in 3 and in 6 layers", [dict(p.in_layers.calls) for p in (few, many)], [{}, {}])
+
+
+@trial(needs=())
+def test_tracked_windows_are_the_last_inputs() -> None:
+    prefill = Prefill([True, False, True, False])
+    prefill.window_is_of(TRACKED[0], prefill.prompts[0])
+    prefill.window_is_of(TRACKED[2], prefill.prompts[2])
+    prefill.is_zero(TRACKED[1])
+    prefill.is_zero(TRACKED[3])
+
+
+@trial(needs=())
+def test_every_request_can_be_tracked() -> None:
+    prefill = Prefill([True] * 4)
+    for slot, prompt in zip(TRACKED, prefill.prompts, strict=True):
+        prefill.window_is_of(slot, prompt)
+
+
+@trial(needs=())
+def test_an_empty_mask_tracks_nothing() -> None:
+    prefill = Prefill([False] * 4)
+    for slot in TRACKED:
+        prefill.is_zero(slot)
+
+
+@trial(needs=())
+def test_no_mask_tracks_nothing() -> None:
+    prefill = Prefill(None)
+    for slot in TRACKED:
+        prefill.is_zero(slot)
+
+
+@trial(needs=())
+def test_a_batch_does_not_inherit_the_slots_of_the_last() -> None:
+    first = Prefill([True] * 4)
+    kept = first.prompts
+    for mask in ([False] * 4, None):
+        later = Prefill(mask, rig=first.rig)
+        for slot, prompt in zip(TRACKED, kept, strict=True):
+            later.window_is_of(slot, prompt)

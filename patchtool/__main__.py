@@ -1,0 +1,5 @@
+"""``python -m patchtool``."""
+
+from patchtool.cli import run
+
+run()

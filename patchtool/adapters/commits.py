@@ -1,0 +1,152 @@
+"""Patches as git commits: the stream that makes them, the same bytes on every machine."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from patchtool.domain.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+# No ref of this name is ever written: the stream takes it back before it ends.
+_STAGED_REF = "refs/patchtool/staged"
+_AUTHOR = re.compile(r"[^<>\n\0]+ <[^<>\s\0]*>")
+
+
+@dataclass(frozen=True)
+class PatchCommit:
+    """One patch of the series, rendered.
+
+    Args:
+        subject: The commit's first line.
+        body: The rest of its message, may be empty.
+        author: ``Name <address>``.
+        trailers: Key and value, in order.
+        contents: All bytes of each file after this patch, by path in the git layout, as git stores them.
+    """
+
+    subject: str
+    body: str
+    author: str
+    trailers: tuple[tuple[str, str], ...]
+    contents: Mapping[str, bytes]
+
+    def __post_init__(self) -> None:
+        # Both end up as lines of a stream in which another line would be another command.
+        if not _AUTHOR.fullmatch(self.author):
+            raise InputError(f"{self.author!r} is not an author", hint="write it like Name <address>")
+        if not self.subject.strip() or "\n" in self.subject.strip():
+            raise InputError(f"{self.subject!r} is not a subject", hint="give the patch a title of one line")
+
+    @property
+    def message(self) -> str:
+        """Subject, body and trailers, newline at the end."""
+        trailers = "\n".join(f"{key}: {value}" for key, value in self.trailers)
+        parts = (self.subject.strip(), self.body.strip(), trailers)
+        return "\n\n".join(part for part in parts if part) + "\n"
+
+    def trailer(self, key: str) -> str:
+        """The first value under that key, or nothing."""
+        return next((value for name, value in self.trailers if name == key), "")
+
+
+@dataclass(frozen=True)
+class Written:
+    """What a write came to.
+
+    Args:
+        path: The tree's root.
+        changed: Files whose bytes differ now, in the git layout, sorted.
+        commits: Ids of the commits made, in series order; empty where nothing was committed.
+        branch: The branch they are on.
+        unchanged: Everything was in the wanted state already.
+        notes: Facts worth a line.
+        tree: Git tree id of the last commit, empty where nothing was committed.
+    """
+
+    path: Path
+    changed: tuple[str, ...] = ()
+    commits: tuple[str, ...] = ()
+    branch: str | None = None
+    unchanged: bool = False
+    notes: tuple[str, ...] = ()
+    tree: str = ""
+
+
+def blob_id(content: bytes, algorithm: str = "sha1") -> str:
+    """The id git gives to these bytes."""
+    return hashlib.new(algorithm, b"blob %d\0%s" % (len(content), content), usedforsecurity=False).hexdigest()
+
+
+def final_contents(commits: Sequence[PatchCommit]) -> dict[str, bytes]:
+    """The bytes of every file after the whole series, by path, sorted."""
+    merged: dict[str, bytes] = {}
+    for commit in commits:
+        merged.update(commit.contents)
+    return dict(sorted(merged.items()))
+
+
+def digest(commits: Sequence[PatchCommit]) -> str:
+    """One SHA-256 over everything the commits say, hex; equal digests write equal trees."""
+    return hashlib.sha256(_stream(commits, "", "", lambda _: ("", ""))).hexdigest()
+
+
+def import_stream(
+    commits: Sequence[PatchCommit],
+    *,
+    base: str,
+    when: str,
+    place: Callable[[str], tuple[str, str]],
+    ref: str | None = None,
+) -> bytes:
+    """Write the commits for ``git fast-import --done``, which then prints their ids in order.
+
+    Args:
+        commits: In series order.
+        base: The commit they stand on.
+        when: Date of author and committer, ``<seconds> <zone>``; the base's, so that ids are the same
+            everywhere.
+        place: Mode and path in the repository of a path in the git layout.
+        ref: The branch to leave them on; None makes objects and touches no ref.
+    """
+    made = _stream(commits, base, when, place, ref or _STAGED_REF)
+    if ref is None:
+        made += b"reset %s\nfrom %s\n\n" % (_STAGED_REF.encode(), b"0" * len(base))
+    return made + b"done\n"
+
+
+def _stream(
+    commits: Sequence[PatchCommit],
+    base: str,
+    when: str,
+    place: Callable[[str], tuple[str, str]],
+    ref: str = _STAGED_REF,
+) -> bytes:
+    parts: list[bytes] = []
+    for mark, commit in enumerate(commits, start=1):
+        parts.append(f"commit {ref}\nmark :{mark}\n".encode())
+        parts += [f"{role} {commit.author} {when}\n".encode() for role in ("author", "committer")]
+        parts.append(_data(commit.message.encode()))
+        parts.append(f"from {base if mark == 1 else f':{mark - 1}'}\n".encode())
+        for path, content in sorted(commit.contents.items()):
+            mode, placed = place(path)
+            parts.append(f"M {mode} inline {_quoted(placed or path)}\n".encode() + _data(content))
+        parts.append(f"\nget-mark :{mark}\n".encode())
+    return b"".join(parts)
+
+
+def _data(content: bytes) -> bytes:
+    return b"data %d\n%s\n" % (len(content), content)
+
+
+def _quoted(path: str) -> str:
+    """Fast-import reads a path up to the end of its line unless it is quoted."""
+    if not path.startswith('"') and "\n" not in path:
+        return path
+    escaped = path.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'"{escaped}"'

@@ -1,0 +1,81 @@
+"""What the store knows of a release, and how it writes down which artifacts it came from."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
+
+from patchtool.domain.errors import EnvironmentFault
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from patchtool.domain.release import Release
+
+SCHEMA = 1
+
+
+@dataclass(frozen=True)
+class StoredArtifact:
+    """One file a release was imported from.
+
+    Args:
+        filename: As the index names it.
+        sha256: Of the file, hex.
+        native: Paths of its native modules, which are not in the tree; git layout.
+    """
+
+    filename: str
+    sha256: str
+    native: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class StoredRelease:
+    """A release in the store.
+
+    Args:
+        release: Which.
+        commit: The same id on every machine and from every artifact.
+        tree: Its tree's id.
+        artifacts: What it was imported from, in the order of import.
+    """
+
+    release: Release
+    commit: str
+    tree: str
+    artifacts: tuple[StoredArtifact, ...]
+
+    @property
+    def digests(self) -> tuple[str, ...]:
+        """SHA-256 of every artifact it was imported from, hex."""
+        return tuple(artifact.sha256 for artifact in self.artifacts)
+
+    @property
+    def native_modules(self) -> tuple[str, ...]:
+        """Paths that were left out of the tree, over all artifacts, sorted."""
+        return tuple(sorted({path for artifact in self.artifacts for path in artifact.native}))
+
+
+def write_record(artifacts: Iterable[StoredArtifact]) -> bytes:
+    """The side ref's content, JSON."""
+    record = {"schema": SCHEMA, "artifacts": [asdict(each) for each in artifacts]}
+    return json.dumps(record, indent=1).encode()
+
+
+def read_record(record: bytes) -> tuple[StoredArtifact, ...]:
+    """The artifacts of a side ref's content.
+
+    Raises:
+        EnvironmentFault: Another version of the tool wrote it.
+    """
+    document = json.loads(record)
+    if document.get("schema") != SCHEMA:
+        raise EnvironmentFault(
+            f"the store has schema {document.get('schema')}, this patchtool reads {SCHEMA}",
+            hint="use the newer patchtool, or another store",
+        )
+    return tuple(
+        StoredArtifact(each["filename"], each["sha256"], tuple(each["native"])) for each in document["artifacts"]
+    )

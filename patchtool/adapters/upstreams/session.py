@@ -1,0 +1,107 @@
+"""An HTTP session that behaves as pip would with the user's settings, and tries again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urlsplit, urlunsplit
+
+import requests
+from requests.adapters import HTTPAdapter
+from requests.auth import AuthBase, HTTPBasicAuth
+from requests.utils import get_netrc_auth
+from urllib3 import disable_warnings
+from urllib3.exceptions import InsecureRequestWarning
+from urllib3.util import Retry
+
+from patchtool import __version__
+
+if TYPE_CHECKING:
+    from patchtool.adapters.upstreams.pipconfig import PipConfig
+
+_CONNECTS = 3
+_BUSY = (429, 500, 502, 503, 504)
+
+
+def split_credentials(url: str) -> tuple[str, tuple[str, str] | None]:
+    """Take user name and password out of a URL, so that it can be shown.
+
+    Returns:
+        The bare URL, and the pair if there was one.
+    """
+    parts = urlsplit(url)
+    if "@" not in parts.netloc:
+        return url, None
+    host = parts.netloc.rpartition("@")[2]
+    pair = (unquote(parts.username or ""), unquote(parts.password or ""))
+    return urlunsplit(parts._replace(netloc=host)), pair
+
+
+class HostCredentials(AuthBase):
+    """Credentials by host, those of an index also for the files on its host; else the user's netrc."""
+
+    def __init__(self) -> None:
+        self._pairs: dict[str, tuple[str, str]] = {}
+
+    def bare(self, url: str) -> str:
+        """Keep a URL's credentials for its host and give it back without them."""
+        bare, pair = split_credentials(url)
+        if pair is not None:
+            self._pairs.setdefault(urlsplit(bare).netloc, pair)
+        return bare
+
+    def __call__(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
+        """Sign a request, as `requests` asks."""
+        url = request.url or ""
+        pair = self._pairs.get(urlsplit(url).netloc) or get_netrc_auth(url)
+        return HTTPBasicAuth(*pair)(request) if pair else request
+
+
+class _Adapter(HTTPAdapter):
+    """Retries, a timeout and a trust of its own, which the environment's variables cannot replace."""
+
+    def __init__(self, config: PipConfig, backoff: float, verify: bool | str | None) -> None:
+        self._timeout = config.timeout
+        self._verify = verify
+        super().__init__(
+            max_retries=Retry(
+                total=config.retries,
+                connect=min(config.retries, _CONNECTS),  # who has no network should soon hear it
+                backoff_factor=backoff,
+                status_forcelist=_BUSY,
+                allowed_methods=("GET",),
+                raise_on_status=False,  # the last answer says more than "too many"
+            )
+        )
+
+    def send(self, request: requests.PreparedRequest, **options: Any) -> requests.Response:  # type: ignore[override]
+        """Send a request with the settings of this adapter."""
+        if options.get("timeout") is None:
+            options["timeout"] = self._timeout
+        if self._verify is not None:
+            options["verify"] = self._verify
+        return super().send(request, **options)
+
+
+def open_session(config: PipConfig, credentials: HostCredentials, backoff: float) -> requests.Session:
+    """Make a session.
+
+    Args:
+        config: The user's pip settings.
+        credentials: Whom to be where.
+        backoff: Seconds before the second try; doubled for each further one.
+    """
+    session = requests.Session()
+    session.headers["User-Agent"] = f"patchtool/{__version__}"
+    session.auth = credentials
+    session.cert = config.client_cert
+    session.mount("https://", _Adapter(config, backoff, config.cert))
+    session.mount("http://", _Adapter(config, backoff, None))
+    for host in config.trusted_hosts:
+        disable_warnings(InsecureRequestWarning)
+        # Both end with a character no host name has: a bare prefix would trust host.example.evil too.
+        for prefix in (f"https://{host}/", f"https://{host}:"):
+            session.mount(prefix, _Adapter(config, backoff, verify=False))
+    if config.proxy is not None:
+        session.proxies = {"http": config.proxy, "https": config.proxy}
+        session.trust_env = False  # else the environment's proxy would go before pip's
+    return session

@@ -1,0 +1,55 @@
+"""Guess which release a tree is, from text only: nothing of it is imported."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from patchtool.domain.errors import InputError
+from patchtool.domain.release import Release
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+_VERSION_PY = re.compile(r"^(?:__version__|version)\b[^\n]*?=\s*['\"]([^'\"]+)['\"]", re.MULTILINE)
+_METADATA = re.compile(r"^Version:\s*(\S+)", re.MULTILINE)
+
+
+def release_of_tags(tags: Iterable[str]) -> Release | None:
+    """The newest release among tag names such as ``v0.5.13``; other tags are no release."""
+    found = [release for tag in tags if tag.startswith("v") and (release := _release(tag))]
+    return max(found, default=None)
+
+
+def release_of_files(package: Path) -> Release | None:
+    """The release that the files beside and in the package tell.
+
+    Args:
+        package: The ``sglang`` folder.
+
+    Returns:
+        None when nothing tells it, or the tree stands between two releases.
+    """
+    for file, pattern in _sources(package):
+        found = pattern.search(file.read_text(encoding="utf-8", errors="replace"))
+        if found:
+            # A local part (+g1a2b3c) says how it was built, not what it is.
+            return _release(found[1].split("+")[0])
+    return None
+
+
+def _sources(package: Path) -> Iterator[tuple[Path, re.Pattern[str]]]:
+    beside = package.parent
+    metadata = [*sorted(beside.glob(f"{package.name}-*.dist-info/METADATA")), beside / "PKG-INFO"]
+    for name in ("_version.py", "version.py"):
+        yield from ((file, _VERSION_PY) for file in (package / name,) if file.is_file())
+    yield from ((file, _METADATA) for file in metadata if file.is_file())
+
+
+def _release(text: str) -> Release | None:
+    try:
+        release = Release.parse(text)
+    except InputError:
+        return None
+    return None if "dev" in release.version else release

@@ -1,0 +1,29 @@
+"use strict";
+/* The theme: what the system says, until a person says otherwise. Runs before the first paint. */
+(() => {
+  const KEY = "patchtool-theme";
+  const NAMES = ["auto", "light", "dark"];
+  const root = document.documentElement;
+  root.classList.add("js");
+
+  const stored = () => {
+    try { return localStorage.getItem(KEY); } catch { return null; } /* storage may be forbidden */
+  };
+  const keep = (name) => {
+    try { localStorage.setItem(KEY, name); } catch { /* then it lasts as long as the page */ }
+  };
+  const set = (name) => { root.dataset.theme = name; };
+
+  set(NAMES.includes(stored()) ? stored() : "auto");
+  document.addEventListener("DOMContentLoaded", () => {
+    const button = document.getElementById("theme");
+    const label = () => { button.textContent = `Theme: ${root.dataset.theme}`; };
+    button.hidden = false;
+    label();
+    button.addEventListener("click", () => {
+      set(NAMES[(NAMES.indexOf(root.dataset.theme) + 1) % NAMES.length]);
+      keep(root.dataset.theme);
+      label();
+    });
+  });
+})();

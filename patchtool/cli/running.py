@@ -1,0 +1,119 @@
+"""What all verbs share: the options of this run, its session, and showing its report."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from patchtool.cli.face import Face, Globals
+from patchtool.domain.errors import InputError
+
+if TYPE_CHECKING:
+    from patchtool.commands.session import Session
+    from patchtool.commands.test import Tested
+    from patchtool.domain.report import Report
+
+_current = Globals(Face())
+
+
+def remember(options: Globals) -> None:
+    """Keep the options of this run; Typer's context would carry them at the price of a parameter on every verb."""
+    global _current
+    _current = options
+
+
+def show(report: Report) -> int:
+    """Show a report and give its exit code."""
+    from patchtool.cli import render
+
+    try:
+        render.show(report, _current.face)
+    except BrokenPipeError:  # nobody reads on; what was found stays found
+        render.silence_stdout()
+    return int(report.exit_code)
+
+
+def path(text: str | None) -> Path | None:
+    """An option's path, where it was given."""
+    return Path(text) if text else None
+
+
+def page(html: str | None, markdown: bool) -> Path | None:
+    """Where the page goes, looked at before anything slow is done."""
+    if html is None:
+        return None
+    if markdown:
+        raise InputError("--markdown and --html exclude each other", hint="run it twice; the second time is quick")
+    from patchtool.cli.page import page_target
+
+    return page_target(html)
+
+
+def paged(report: Report, target: Path) -> int:
+    """Write a survey as a page, and say where."""
+    from patchtool.cli.page import write_page
+
+    return show(write_page(report, target))
+
+
+def mapped(report: Report, markdown: bool) -> int:
+    """Show a survey as a matrix."""
+    from patchtool.cli.render import silence_stdout
+    from patchtool.cli.survey import show_survey
+
+    try:
+        show_survey(report, _current.face, markdown=markdown)
+    except BrokenPipeError:
+        silence_stdout()
+    return int(report.exit_code)
+
+
+def tested(result: Tested) -> int:
+    """Show a run of the matrix."""
+    from dataclasses import replace
+
+    from patchtool.cli.tests import tests_text
+
+    words = tests_text(result.verdicts, result.proofs, verbose=_current.face.verbose)
+    return show(replace(result.report, text=words))
+
+
+def seconds(option: str, text: str) -> float:
+    """A number of seconds, 0 where nothing was said."""
+    try:
+        return float(text) if text else 0.0
+    except ValueError:
+        raise InputError(f"{option} takes a number of seconds, not {text!r}") from None
+
+
+def one_of(on: str | None, tree: str | None) -> None:
+    """Refuse two places to look at."""
+    if on and tree:
+        raise InputError("--on and --tree exclude each other", hint="--on names a release, --tree a folder")
+
+
+def session() -> Session:
+    """The session that this run's options ask for."""
+    from patchtool.adapters.files import LOCK_TIMEOUT
+    from patchtool.cli.progress import progress
+    from patchtool.commands.session import Session
+
+    given = _current
+    return Session(
+        folder=path(given.project),
+        store_path=path(given.store),
+        offline=given.offline,
+        find_links=path(given.find_links),
+        lock_timeout=_seconds(given.lock_timeout) if given.lock_timeout else LOCK_TIMEOUT,
+        progress=progress(quiet=given.face.quiet or given.face.json),
+    )
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = -1.0
+    if not 0 <= seconds < float("inf"):
+        raise InputError(f"--lock-timeout takes a number of seconds, not {text!r}", hint="--lock-timeout 5")
+    return seconds

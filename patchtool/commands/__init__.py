@@ -1,0 +1,1 @@
+"""One verb per file: each puts adapters and patches together and gives a Report; none prints."""

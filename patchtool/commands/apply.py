@@ -1,0 +1,214 @@
+"""``apply`` and ``unapply``: the patched tree, all of it or nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from patchtool.adapters.commits import PatchCommit, Written
+from patchtool.commands.diffing import git_diff
+from patchtool.commands.locking import judged, pin_moved
+from patchtool.commands.rendering import Rendering, selected
+from patchtool.commands.session import Session, upstream_of
+from patchtool.domain.errors import ExitCode, RefusedError
+from patchtool.domain.ports import Tree
+from patchtool.domain.release import Release
+from patchtool.domain.report import PatchReport, Report, Result
+
+
+@dataclass(frozen=True)
+class ApplyOptions:
+    """How to apply.
+
+    Args:
+        output: Where the patched tree is to be made.
+        tree: A folder with SGLang to patch instead.
+        only: Names of the patches to apply; all where empty.
+        skip: Names of patches to leave out.
+        dry_run: Whether to write nothing.
+        diff: Whether to show the diff.
+        fetch: Whether the pinned release may be fetched.
+        commit: Whether a git checkout gets commits.
+        force: Whether a tree of another release than the pin may be written.
+    """
+
+    output: Path | None = None
+    tree: Path | None = None
+    only: tuple[str, ...] = ()
+    skip: tuple[str, ...] = ()
+    dry_run: bool = False
+    diff: bool = False
+    fetch: bool = True
+    commit: bool = True
+    force: bool = False
+
+
+def apply(session: Session, options: ApplyOptions) -> Report:
+    """Render the series and write the patched tree.
+
+    Args:
+        session: The run.
+        options: How.
+
+    Returns:
+        What was done; with a conflict nothing is written and the report says what stands in the way.
+    """
+    if options.dry_run:
+        session = replace(session, keep=False)
+    return _to_tree(session, options.tree, options) if options.tree else _to_output(session, options)
+
+
+def _to_output(session: Session, options: ApplyOptions) -> Report:
+    project = session.project
+    stored = session.pinned(fetch=options.fetch)
+    tree = session.store.tree(stored.commit)
+    settled = judged(session, tree, stored.release, selected(project.patches, options.only, options.skip))
+    moved = pin_moved(project.lock, stored.release)
+    code = max(settled.exit_code, ExitCode.FINDINGS) if moved else settled.exit_code
+    dest = options.output or _default_output(session, stored.release)
+    notes = [*session.notes(), *settled.notes, *([moved] if moved else [])]
+    written = None
+    if code < ExitCode.CONFLICT and not options.dry_run:
+        from patchtool.adapters.output import write_output
+
+        commits, branch = patch_commits(settled.rendering), branch_for(stored.release)
+        written = write_output(
+            session.store.path, stored.commit, commits, dest, branch=branch, lock_timeout=session.lock_timeout
+        )
+        notes += [*written.notes, *_native(stored.native_modules)]
+    diff = diff_of(settled.rendering, tree) if options.diff else ""
+    return Report(
+        "apply",
+        code,
+        upstream_of(stored, project.pin.hashes),
+        _result(dest, written, stored.commit),
+        settled.rendering.patches,
+        _headline(settled.rendering, str(dest), written, options),
+        tuple(notes),
+        diff,
+        {"diff": diff} if options.diff else {},
+    )
+
+
+def _default_output(session: Session, release: Release) -> Path:
+    """``build`` in the project, or here where there is none, as the user would type it."""
+    path = Path("build") / f"sglang-{release.tag}"
+    root, here = session.project.root, Path.cwd()
+    if session.project.packaged or root == here:
+        return path
+    return (root / path).relative_to(here) if root.is_relative_to(here) else root / path
+
+
+def _to_tree(session: Session, folder: Path, options: ApplyOptions) -> Report:
+    from patchtool.adapters.workplace import write  # late: only a tree needs it
+    from patchtool.commands.trees import at_rest, judge_tree, looked_at, tree_upstream
+
+    timeout = session.lock_timeout
+    workplace, recovered = (looked_at(folder), ()) if options.dry_run else at_rest(folder, timeout)
+    release, pin = workplace.release, session.project.pin.release
+    if release not in (None, pin) and not options.force and not options.dry_run:
+        raise RefusedError(
+            f"{folder} is {release}, the pin is {pin}",
+            hint=f"patchtool status --tree {folder} only looks, apply --force writes it all the same",
+        )
+    settled, notes = judge_tree(session, workplace, only=options.only, skip=options.skip)
+    written = None
+    if settled.exit_code < ExitCode.CONFLICT and not options.dry_run:
+        commits, branch = patch_commits(settled.rendering), branch_for(release or pin)
+        written = write(workplace, commits, commit=options.commit, branch=branch, lock_timeout=timeout)
+    every = (*recovered, *session.notes(), *workplace.notes, *notes, *settled.notes)
+    diff = diff_of(settled.rendering, settled.tree) if options.diff else ""
+    return Report(
+        "apply",
+        settled.exit_code,
+        tree_upstream(workplace),
+        _result(folder, written),
+        settled.rendering.patches,
+        _headline(settled.rendering, str(folder), written, options),
+        (*every, *(written.notes if written else ())),
+        diff,
+        {"diff": diff} if options.diff else {},
+    )
+
+
+def _result(folder: Path, written: Written | None, base: str = "") -> Result | None:
+    if written is None:
+        return None
+    commit = written.commits[-1] if written.commits else base
+    return Result(str(folder), commit, written.tree, changed=not written.unchanged)
+
+
+def unapply(session: Session, folder: Path) -> Report:
+    """Take the series out of a tree again, byte for byte.
+
+    Args:
+        session: The run.
+        folder: The folder it was applied to.
+    """
+    from patchtool.adapters.workplace import unapply as take_out
+    from patchtool.commands.trees import at_rest
+
+    workplace, recovered = at_rest(folder, session.lock_timeout)
+    paths = take_out(workplace, lock_timeout=session.lock_timeout)
+    count = f"{len(paths)} {'file' if len(paths) == 1 else 'files'}"
+    return Report(
+        "unapply",
+        result=Result(str(folder), changed=bool(paths or recovered)),
+        headline=f"{count} of {folder} as before" if paths else f"nothing is applied to {folder}, nothing to do",
+        notes=(*recovered, *workplace.notes),
+        extra={"files": paths},
+        kind="none",
+    )
+
+
+def branch_for(release: Release) -> str:
+    """The branch that holds a patched release."""
+    return f"patchtool/{release.tag}"
+
+
+def patch_commits(rendering: Rendering) -> list[PatchCommit]:
+    """One commit for each patch that changes the tree, in order."""
+    return [
+        PatchCommit(
+            subject=patch.info.title,
+            body=patch.info.reason,
+            author=patch.info.author,
+            trailers=(
+                *((("Origin", patch.info.origin),) if patch.info.origin else ()),
+                ("Patchtool-Patch", patch.info.name),
+                ("Patchtool-Digest", f"sha256:{patch.info.digest}"),
+            ),
+            contents=patch.judgement.contents,
+        )
+        for patch in rendering.writing
+    ]
+
+
+def diff_of(rendering: Rendering, tree: Tree, only: PatchReport | None = None) -> str:
+    """The rendered series, or one patch of it, as a diff."""
+    contents: dict[str, bytes] = {}
+    if only is not None:
+        for patch in rendering.patches:
+            if patch is only:
+                break
+            contents.update(patch.judgement.contents)
+    after = only.judgement.contents if only else rendering.contents
+    return "".join(
+        git_diff(path, contents.get(path, tree.read(path) or b""), data) for path, data in sorted(after.items())
+    )
+
+
+def _headline(rendering: Rendering, where: str, written: Written | None, options: ApplyOptions) -> str:
+    if written is None:
+        return "nothing was written" + (" (--dry-run)" if options.dry_run else "")
+    if written.unchanged:
+        return f"{where} is already as it should be, nothing to do"
+    count = len(rendering.writing)
+    return f"{where} has {count} {'patch' if count == 1 else 'patches'} applied"
+
+
+def _native(modules: Sequence[str]) -> list[str]:
+    if not modules:
+        return []
+    return [f"native modules of the wheel that are not in this tree: {', '.join(modules)}"]

@@ -1,0 +1,52 @@
+"""Renderings as diffs that git can apply, the same bytes on every machine."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+
+from patchtool.domain.objects import blob_id
+from patchtool.domain.report import PatchReport
+
+_CONTEXT = 3
+
+
+def git_diff(path: str, before: bytes, after: bytes) -> str:
+    """One file's change in git's format, full blob ids, three lines of context.
+
+    Args:
+        path: In the git layout.
+        before: Old bytes.
+        after: New bytes.
+
+    Returns:
+        The diff; bytes that are not UTF-8 stand as surrogates, so that writing it out gives them back.
+    """
+    if before == after:
+        return ""
+    old, new = ([*_lines(data)] for data in (before, after))
+    header = f"diff --git a/{path} b/{path}\nindex {blob_id(before)}..{blob_id(after)} 100644\n"
+    body = difflib.unified_diff(old, new, f"a/{path}", f"b/{path}", n=_CONTEXT, lineterm="\n")
+    return header + "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in body)
+
+
+def _lines(data: bytes) -> Iterable[str]:
+    return (
+        (line.decode("utf-8", "surrogateescape") for line in data.splitlines(keepends=True))
+        if b"\r" not in data
+        else (line.decode("utf-8", "surrogateescape") for line in _split_on_newline(data))
+    )
+
+
+def _split_on_newline(data: bytes) -> list[bytes]:
+    """Lines as git sees them: a lone carriage return ends none."""
+    parts = data.split(b"\n")
+    lines = [part + b"\n" for part in parts[:-1]]
+    return [*lines, parts[-1]] if parts[-1] else lines
+
+
+def stat(patches: Sequence[PatchReport]) -> str:
+    """Lines added and removed, by patch and file."""
+    rows = [(f"+{c.added}/-{c.removed}", p.info.name, c.path) for p in patches for c in p.judgement.changes]
+    lines, names = (max((len(row[column]) for row in rows), default=0) for column in (0, 1))
+    return "".join(f"{count:<{lines}}  {name:<{names}}  {path}\n" for count, name, path in rows)

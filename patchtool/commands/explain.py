@@ -1,0 +1,75 @@
+"""``explain``: why a patch has the state it has."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from patchtool.adapters.stored import StoredRelease
+from patchtool.commands.locking import judged
+from patchtool.commands.rendering import selected
+from patchtool.commands.session import Session, upstream_of
+from patchtool.domain.release import Release
+from patchtool.domain.report import PatchReport, Report
+from patchtool.domain.state import State
+
+
+def explain(session: Session, name: str, *, on: str | None, tree: Path | None) -> Report:
+    """Tell goals, sites, evidence and nearest code of one patch, and since which release it stands so.
+
+    Args:
+        session: The run.
+        name: The patch.
+        on: A release instead of the pin.
+        tree: A folder with SGLang instead of a release.
+    """
+    project = session.project
+    selected(project.patches, (name,), ())
+    if tree is not None:
+        from patchtool.commands.trees import judge_tree, looked_at, tree_upstream  # late: only a tree needs it
+
+        workplace = looked_at(tree)
+        settled, notes = judge_tree(session, workplace)
+        found = next(p for p in settled.rendering.patches if p.info.name == name)
+        return Report(
+            "explain",
+            found.judgement.state.exit_code,
+            tree_upstream(workplace),
+            patches=(found,),
+            notes=notes,
+            kind="explain",
+        )
+    stored = session.named(on)
+    content = session.store.tree(stored.commit)
+    settled = judged(session, content, stored.release)
+    found = next(p for p in settled.rendering.patches if p.info.name == name)
+    since, note = _since(session, stored, found)
+    return Report(
+        "explain",
+        found.judgement.state.exit_code,
+        upstream_of(stored, project.pin.hashes),
+        patches=(replace(found, since=since),),
+        notes=(*session.notes(), note),
+        kind="explain",
+    )
+
+
+def _since(session: Session, stored: StoredRelease, found: PatchReport) -> tuple[Release | None, str]:
+    """The first release of the unbroken run that has this state, among those in the store."""
+    state, first = found.judgement.state, stored.release
+    known = [release for release in session.store.releases() if release < stored.release]
+    for release in reversed(known):
+        earlier = session.store.release(release)
+        if earlier is None or _state_on(session, earlier, found.info.name) is not state:
+            other = "" if earlier is None else _state_on(session, earlier, found.info.name).value
+            return first, f"{state.value} since {first}; on {release} it is {other}"
+        first = release
+    if not known:
+        return None, "no older release is in the store to compare with: patchtool fetch RELEASE brings one"
+    return first, f"{state.value} since {first} at least, the oldest release in the store"
+
+
+def _state_on(session: Session, stored: StoredRelease, name: str) -> State:
+    tree = session.store.tree(stored.commit)
+    patches = judged(session, tree, stored.release).rendering.patches
+    return next(p.judgement.state for p in patches if p.info.name == name)

@@ -1,0 +1,227 @@
+"""``test``: runs the matrix on the patched tree, and compares what the code says with what its behaviour says."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from patchtool.adapters.files import atomic_write
+from patchtool.adapters.project import LOCK, Project, write_lock
+from patchtool.adapters.redmemory import proven_red, remember_red
+from patchtool.commands.locking import judged
+from patchtool.commands.session import Session, upstream_of
+from patchtool.commands.subjects import Ground, ground_of_release, ground_of_tree, subject
+from patchtool.commands.testing import document, exit_code_of
+from patchtool.domain.errors import InputError
+from patchtool.domain.lock import Lock
+from patchtool.domain.report import Report, Upstream
+from patchtool.domain.state import Proof
+from patchtool.matrix.cell import Cell, CellResult, Colour, Outcome, Test, Tier
+from patchtool.matrix.collect import collect_patch, collect_suite
+from patchtool.matrix.local import Options
+from patchtool.matrix.matrixfile import Matrix, read_matrix
+from patchtool.matrix.plan import Series, ablation_cells, proof_cells
+from patchtool.matrix.run import run_cells
+from patchtool.matrix.verdict import Judged, PatchProof, judge, prove
+
+MATRIX = "ci/matrix.toml"
+
+
+@dataclass(frozen=True)
+class TestOptions:
+    """What to run.
+
+    Args:
+        releases: Releases; the pin where empty, all of the matrix for ``all``.
+        tree: A folder with SGLang instead.
+        patches: Only tests of these patches.
+        tiers: Only these tiers.
+        mode: Only tests of this mode, ``eager`` or ``graph``.
+        select: Only cells whose id contains this.
+        fail_fast: Whether to stop at the first cell that is not as expected.
+        timeout: Seconds per cell, instead of the matrix's.
+        python: The interpreter of the cells, with torch in it.
+    """
+
+    __test__ = False  # pytest would take the class for tests
+
+    releases: tuple[str, ...] = ()
+    tree: Path | None = None
+    patches: tuple[str, ...] = ()
+    tiers: tuple[str, ...] = ()
+    mode: str = ""
+    select: str = ""
+    fail_fast: bool = False
+    timeout: float = 0.0
+    python: str = ""
+
+    @property
+    def narrows(self) -> bool:
+        """Whether some cells of a proof are left out, so that nothing may be recorded."""
+        return bool(self.patches or self.tiers or self.mode or self.select or self.fail_fast)
+
+
+@dataclass
+class Run:
+    """What a run gathers.
+
+    Args:
+        series: The structural states of every release.
+        results: Of every cell, as they came.
+        cells: What was to be run.
+    """
+
+    series: list[Series] = field(default_factory=list)
+    results: list[CellResult] = field(default_factory=list)
+    cells: list[Cell] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Tested:
+    """A run's report, with what it stands on.
+
+    Args:
+        report: For text and JSON.
+        verdicts: Of every cell.
+        proofs: Of every patch on every release.
+    """
+
+    report: Report
+    verdicts: tuple[Judged, ...]
+    proofs: tuple[PatchProof, ...]
+
+
+def test(session: Session, options: TestOptions) -> Tested:
+    """Run the matrix.
+
+    Args:
+        session: The run.
+        options: What of it.
+    """
+    project = session.project
+    matrix = read_matrix(project.root / MATRIX)
+    tests = _tests(project, options)
+    run = Run()
+    grounds = _grounds(session, matrix, options)
+    for ground in grounds:
+        series, cells = _plan(session, ground, matrix, tests, options)
+        run.series.append(series)
+        run.cells += cells
+        _execute(session, run, ground, cells, matrix, options)
+    files = {test.name: Path(test.path) for test in tests}
+    verdicts = judge(run.results, proven_red(session.store.path, files))
+    remember_red(session.store.path, files, seen_red(run.results))
+    proofs = [proof for series in run.series for proof in prove(series, verdicts)]
+    notes = [note for ground in grounds for note in ground.notes]
+    if not options.narrows and not project.packaged and options.tree is None:
+        notes += _record(project, proofs)
+    report = Report(
+        "test",
+        exit_code_of(verdicts, proofs),
+        _upstream(session, grounds),
+        headline="" if run.cells else "no cell fits what was asked for",
+        notes=(*session.notes(), *notes),
+        extra=document(verdicts, proofs),
+        kind="none",
+    )
+    return Tested(report, verdicts, tuple(proofs))
+
+
+def seen_red(results: Sequence[CellResult]) -> list[str]:
+    """Tests that were red where they must be."""
+    return [r.cell.test.name for r in results if r.cell.expected is Colour.RED and r.outcome is Outcome.FAILED]
+
+
+def _tests(project: Project, options: TestOptions) -> list[Test]:
+    names = [info.name for info in project.patches]
+    for name in options.patches:
+        if name not in names:
+            raise InputError(f"there is no patch {name!r} in the series", hint=f"the series has {', '.join(names)}")
+    found = [test for name in names for test in collect_patch(project.root / "patches" / name)]
+    found += collect_suite()
+    chosen = [t for t in found if not options.patches or t.owner in options.patches or t.gate]
+    return [t for t in chosen if not options.mode or not t.mode or t.mode == options.mode]
+
+
+def _grounds(session: Session, matrix: Matrix, options: TestOptions) -> list[Ground]:
+    if options.tree is not None:
+        return [ground_of_tree(session, options.tree)]
+    if options.releases == ("all",):
+        named = {r for row in matrix.rows for r in row.releases if r is not None}
+        releases = sorted(named | {session.project.pin.release})
+        return [ground_of_release(session, release.tag) for release in releases]
+    return [ground_of_release(session, text) for text in options.releases or (None,)]
+
+
+def _plan(
+    session: Session, ground: Ground, matrix: Matrix, tests: Sequence[Test], options: TestOptions
+) -> tuple[Series, list[Cell]]:
+    """The cells of one release: what the matrix's rows say of it, or both proofs where no row names it."""
+    settled = judged(session, ground.tree, ground.release)
+    states = {p.info.name: p.judgement.state for p in settled.rendering.patches}
+    series = Series(ground.release, states, {p.info.name: p.info.requires for p in settled.rendering.patches})
+    pin = session.project.pin.release
+    plans = [
+        (row.plan, tier)
+        for row in matrix.rows
+        for tier in row.tiers
+        if ground.release in row.releases or (None in row.releases and ground.release == pin)
+    ] or [("proofs", Tier.STATIC), ("proofs", Tier.EMULATED)]
+    cells: dict[str, Cell] = {}
+    for plan, tier in plans:
+        make = proof_cells if plan == "proofs" else ablation_cells
+        for cell in make(series, tests, tier, matrix.known_red):
+            cells.setdefault(cell.id, cell)
+    tiers = {Tier(text) for text in options.tiers} or set(Tier)
+    return series, [c for c in cells.values() if c.tier in tiers and (c.test.gate or options.select in c.id)]
+
+
+def _execute(
+    session: Session, run: Run, ground: Ground, cells: Sequence[Cell], matrix: Matrix, options: TestOptions
+) -> None:
+    cache = session.store.path / "bytecode"
+    chosen = Options(timeout=options.timeout or matrix.timeout, jobs=os.cpu_count() or 1, cache=cache)
+    if options.python:
+        chosen = replace(chosen, python=options.python)
+    for result in run_cells(cells, [subject(session, ground, {cell.patches for cell in cells})], chosen):
+        run.results.append(result)
+        session.progress("running cells", len(run.results), len(run.cells))
+        if options.fail_fast and _is_off(result):
+            return
+
+
+def _is_off(result: CellResult) -> bool:
+    wanted = result.cell.expected
+    return (
+        result.outcome in (Outcome.ERROR, Outcome.TIMEOUT)
+        or (wanted is Colour.GREEN and not result.outcome.ran)
+        or (wanted is not None and result.outcome.ran and result.outcome is not wanted.outcome)
+    )
+
+
+def _record(project: Project, proofs: Sequence[PatchProof]) -> list[str]:
+    """Keep the proofs of recorded releases in the lock."""
+    lock = project.lock
+    releases = dict(lock.releases)
+    for proof in proofs:
+        locked = releases.get(proof.release)
+        patch = locked.patches.get(proof.patch) if locked else None
+        if locked is None or patch is None or proof.verdict is Proof.NONE:
+            continue
+        patches = {**locked.patches, proof.patch: replace(patch, proof=proof.verdict.value)}
+        releases[proof.release] = replace(locked, patches=patches)
+    if releases == lock.releases:
+        return []
+    atomic_write(project.root / LOCK, write_lock(Lock(lock.pin, releases)))
+    return [f"{LOCK} records the proofs"]
+
+
+def _upstream(session: Session, grounds: Sequence[Ground]) -> Upstream | None:
+    if len(grounds) != 1:
+        return None
+    ground = grounds[0]
+    if ground.stored is None:
+        return Upstream(ground.release, "tree")
+    return upstream_of(ground.stored, session.project.pin.hashes)

@@ -1,0 +1,58 @@
+"""What a run of the matrix comes to: its document and its exit code."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from patchtool.domain.errors import ExitCode
+from patchtool.domain.state import Proof
+from patchtool.matrix.cell import Outcome, Verdict
+from patchtool.matrix.verdict import Judged, PatchProof
+
+
+def exit_code_of(verdicts: Sequence[Judged], proofs: Sequence[PatchProof]) -> ExitCode:
+    """1 for a cell that is not as expected or a disputed patch, 4 for one that could not run, 0 otherwise.
+
+    A skipped cell, such as one that needs an NPU, is neither: it is counted apart and never as passed.
+    """
+    if any(v.verdict is Verdict.UNEXPECTED for v in verdicts) or any(p.verdict is Proof.DISPUTES for p in proofs):
+        return ExitCode.FINDINGS
+    stuck = [v for v in verdicts if v.verdict is Verdict.COULD_NOT_RUN and v.result.outcome is not Outcome.SKIPPED]
+    return ExitCode.ENVIRONMENT if stuck else ExitCode.OK
+
+
+def document(verdicts: Sequence[Judged], proofs: Sequence[PatchProof]) -> dict[str, Any]:
+    """The ``cells`` and ``proofs`` of the JSON document."""
+    return {
+        "cells": [_cell(each) for each in verdicts],
+        "proofs": [
+            {
+                "patch": proof.patch,
+                "release": proof.release.tag,
+                "structural": proof.structural.value,
+                "pristine": proof.pristine.value if proof.pristine else None,
+                "patched": proof.patched.value if proof.patched else None,
+                "verdict": proof.verdict.value,
+                "detail": proof.detail or None,
+            }
+            for proof in proofs
+        ],
+    }
+
+
+def _cell(judged: Judged) -> dict[str, Any]:
+    result, cell = judged.result, judged.result.cell
+    return {
+        "id": cell.id,
+        "tier": cell.tier.value,
+        "release": cell.release.tag,
+        "patches": list(cell.patches),
+        "test": cell.test.name,
+        "outcome": result.outcome.value,
+        "expected": cell.expected.value if cell.expected else None,
+        "verdict": judged.verdict.value,
+        "seconds": result.seconds,
+        "detail": judged.why or result.detail or None,
+        "numbers": dict(result.numbers),
+    }

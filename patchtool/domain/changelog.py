@@ -1,0 +1,52 @@
+"""Adding an entry to a changelog in the keep-a-changelog layout."""
+
+from __future__ import annotations
+
+_HEAD = "# Changelog\n\n"
+_UNRELEASED = "## [Unreleased]"
+_CHANGED = "### Changed"
+
+
+def with_entry(text: str, entry: str) -> str:
+    """The changelog with one more line under Unreleased, Changed; everything else stays as it is.
+
+    Args:
+        text: The file so far; may be empty.
+        entry: One sentence.
+
+    Source: keepachangelog.com, 1.1.0.
+    """
+    newline = "\r\n" if "\r\n" in text else "\n"
+    lines = (text or _HEAD).splitlines(keepends=True)
+    if lines and not lines[-1].endswith("\n"):
+        lines[-1] += newline
+    start = next((i for i, line in enumerate(lines) if line.strip().lower() == _UNRELEASED.lower()), None)
+    if start is None:
+        start = next((i for i, line in enumerate(lines) if line.startswith("## ")), len(lines))
+        lines[start:start] = [
+            _UNRELEASED + newline,
+            newline,
+            _CHANGED + newline,
+            newline,
+            f"- {entry}{newline}",
+            newline,
+        ]
+        return "".join(lines).rstrip("\r\n") + newline
+    end = next((i for i in range(start + 1, len(lines)) if lines[i].startswith("## ")), len(lines))
+    heading = next((i for i in range(start + 1, end) if lines[i].strip() == _CHANGED), None)
+    if heading is None:
+        at = start + 1
+        while at < end and not lines[at].strip():
+            at += 1
+        lines[at:at] = [_CHANGED + newline, newline, f"- {entry}{newline}", newline]
+        if at == start + 1:
+            lines.insert(at, newline)
+    else:
+        at = heading + 1
+        while at < end and not lines[at].startswith(("###", "## ")):
+            at += 1
+        while at > heading + 1 and not lines[at - 1].strip():
+            at -= 1
+        block = [f"- {entry}{newline}"]
+        lines[at:at] = [newline, *block] if at == heading + 1 else block
+    return "".join(lines).rstrip("\r\n") + newline

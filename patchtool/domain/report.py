@@ -1,0 +1,192 @@
+"""What a verb has to say: values that the face turns into text or JSON. No verb prints."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from patchtool.domain.errors import ExitCode
+
+if TYPE_CHECKING:
+    from patchtool.domain.patch import Judgement, PatchInfo
+    from patchtool.domain.rebase import Plan
+    from patchtool.domain.release import Release
+    from patchtool.domain.survey import Survey
+
+SCHEMA = 1
+
+
+@dataclass(frozen=True)
+class Upstream:
+    """The upstream state that a report is about.
+
+    Args:
+        release: Which release, None where a tree does not say.
+        source: Kind of upstream it comes from: ``pypi``, a release of the index, or ``tree``, a folder as it is.
+        digest: SHA-256 of the artifact it came from, hex, or empty.
+        commit: In the store or the checkout, or empty.
+        tree: Git tree id, or empty.
+        artifact: Name of the file it came from, or empty.
+    """
+
+    release: Release | None
+    source: str = ""
+    digest: str = ""
+    commit: str = ""
+    tree: str = ""
+    artifact: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """As the ``upstream`` object of a document."""
+        return {
+            "release": self.release.tag if self.release else None,
+            "source": self.source or None,
+            "artifact": self.artifact or None,
+            "digest": f"sha256:{self.digest}" if self.digest else None,
+            "commit": self.commit or None,
+            "tree": self.tree or None,
+        }
+
+
+@dataclass(frozen=True)
+class Result:
+    """What was written.
+
+    Args:
+        path: Where, as the user would type it.
+        commit: Its last commit, or empty.
+        tree: Its git tree id, or empty.
+        changed: Whether this run changed anything.
+    """
+
+    path: str
+    commit: str = ""
+    tree: str = ""
+    changed: bool = True
+
+    def to_json(self) -> dict[str, Any]:
+        """As the ``result`` object of a document."""
+        return {
+            "path": self.path,
+            "commit": self.commit or None,
+            "tree": self.tree or None,
+            "changed": self.changed,
+        }
+
+
+@dataclass(frozen=True)
+class PatchReport:
+    """One patch in a report.
+
+    Args:
+        info: The patch.
+        judgement: What it came to.
+        since: The first release known to have this state, where that is known.
+    """
+
+    info: PatchInfo
+    judgement: Judgement
+    since: Release | None = None
+
+    @property
+    def added(self) -> int:
+        """Lines that the patch adds."""
+        return sum(change.added for change in self.judgement.changes)
+
+    @property
+    def removed(self) -> int:
+        """Lines that the patch takes out."""
+        return sum(change.removed for change in self.judgement.changes)
+
+    def to_json(self) -> dict[str, Any]:
+        """As an element of ``patches``."""
+        found = self.judgement
+        return {
+            "name": self.info.name,
+            "state": found.state.value,
+            "proof": found.proof.value,
+            "reason": found.reason,
+            "detail": found.detail or None,
+            "sites": len(found.sites),
+            "goals": [
+                {
+                    "name": goal.name,
+                    "held_before": goal.held_before,
+                    "held_after": goal.held_after,
+                    "evidence": goal.evidence or None,
+                }
+                for goal in found.goals
+            ],
+            "files": [
+                {"path": c.path, "before": c.before, "after": c.after, "added": c.added, "removed": c.removed}
+                for c in found.changes
+            ],
+            "requires": list(self.info.requires),
+            "candidates": [
+                {
+                    "path": c.path,
+                    "line": c.line,
+                    "symbol": c.symbol,
+                    "similarity": c.similarity,
+                    "code": c.code,
+                    "rule": c.rule or None,
+                }
+                for c in found.candidates
+            ],
+            "notes": list(found.notes),
+            "since": self.since.tag if self.since else None,
+        }
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One complaint of ``check``: where, and what is wrong."""
+
+    where: str
+    problem: str
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a verb found and did.
+
+    Args:
+        verb: Its name.
+        exit_code: What the process will say.
+        upstream: What it was about.
+        result: What was written.
+        patches: The patches, in the series' order.
+        headline: One line for a person: what happened.
+        notes: Further lines for a person, each a sentence.
+        text: What the verb prints as it is, such as a diff.
+        extra: Further members of the JSON document.
+        kind: How the face lays it out: ``table``, ``explain``, ``diff``, ``survey``, ``rebase`` or ``none``.
+        survey: The matrix, for ``survey``.
+        plan: The move, for ``rebase``.
+    """
+
+    verb: str
+    exit_code: ExitCode = ExitCode.OK
+    upstream: Upstream | None = None
+    result: Result | None = None
+    patches: tuple[PatchReport, ...] = ()
+    headline: str = ""
+    notes: tuple[str, ...] = ()
+    text: str = ""
+    extra: dict[str, Any] = field(default_factory=dict)
+    kind: str = "table"
+    survey: Survey | None = None
+    plan: Plan | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """The whole document."""
+        document: dict[str, Any] = {"schema": SCHEMA, "verb": self.verb, "exit_code": int(self.exit_code)}
+        if self.upstream is not None:
+            document["upstream"] = self.upstream.to_json()
+        if self.result is not None:
+            document["result"] = self.result.to_json()
+        if self.kind not in ("none", "survey"):
+            document["patches"] = [patch.to_json() for patch in self.patches]
+        document |= self.extra
+        document["notes"] = list(self.notes)
+        return document

@@ -1,0 +1,1 @@
+"""CPU references for the kernels that upstream calls, written from their contracts: token-serial and exact."""

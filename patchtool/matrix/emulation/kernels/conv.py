@@ -1,0 +1,202 @@
+"""Causal depthwise convolutions over a window that lives in a slot of a pool."""
+
+from __future__ import annotations
+
+import itertools
+
+import torch
+from torch.nn import functional as F  # noqa: N812  torch's own spelling
+
+
+def causal_conv1d_fn_npu(
+    x: torch.Tensor,
+    weight: torch.Tensor,
+    bias: torch.Tensor | None = None,
+    query_start_loc: torch.Tensor | None = None,
+    cache_indices: torch.Tensor | None = None,
+    has_initial_state: torch.Tensor | None = None,
+    conv_states: torch.Tensor | None = None,
+    activation: str | None = "silu",
+    pad_slot_id: int = -1,
+    **_: object,
+) -> torch.Tensor:
+    """Convolve whole sequences; each slot's window ends as the last inputs of its sequence.
+
+    Args:
+        x: ``[dim, T]``, sequences back to back.
+        weight: ``[dim, K]``.
+        bias: ``[dim]``.
+        query_start_loc: ``[N + 1]`` starts of the sequences.
+        cache_indices: ``[N]`` slots.
+        has_initial_state: ``[N]``; False starts from zeros whatever the slot holds.
+        conv_states: ``[P, dim, K - 1]``, changed in place.
+        activation: ``silu`` or None.
+        pad_slot_id: A slot id that stands for "no sequence".
+    """
+    if query_start_loc is None or cache_indices is None or has_initial_state is None or conv_states is None:
+        raise ValueError("causal_conv1d_fn_npu: the reference needs starts, slots, initial flags and a pool")
+    keep = weight.shape[1] - 1
+    out = torch.zeros_like(x)
+    starts = query_start_loc.tolist()
+    for row, (start, end) in enumerate(itertools.pairwise(starts)):
+        slot = int(cache_indices[row])
+        if slot == pad_slot_id or start == end:
+            continue
+        window = conv_states[slot] if bool(has_initial_state[row]) else torch.zeros_like(conv_states[slot])
+        inputs = torch.cat([window.to(x.dtype), x[:, start:end]], dim=1)
+        out[:, start:end] = _convolve(inputs.T, weight.T, bias, activation).T
+        conv_states[slot] = inputs[:, -keep:].to(conv_states.dtype)
+    return out
+
+
+def causal_conv1d_update_npu(
+    x: torch.Tensor,
+    conv_state: torch.Tensor,
+    weight: torch.Tensor,
+    bias: torch.Tensor | None = None,
+    activation: str | None = None,
+    cache_seqlens: torch.Tensor | None = None,
+    conv_state_indices: torch.Tensor | None = None,
+    pad_slot_id: int = -1,
+    **_: object,
+) -> torch.Tensor:
+    """Convolve one token per request and let each window slide by it.
+
+    Args:
+        x: ``[N, dim]``.
+        conv_state: ``[P, dim, W]``, changed in place.
+        weight: ``[dim, K]``.
+        bias: ``[dim]``.
+        activation: ``silu`` or None.
+        cache_seqlens: Must be None; circular windows have no reference.
+        conv_state_indices: ``[N]`` slots.
+        pad_slot_id: A slot id that stands for "no request".
+    """
+    if cache_seqlens is not None or conv_state_indices is None:
+        raise ValueError("causal_conv1d_update_npu: the reference needs slots and knows no circular windows")
+    out = torch.zeros_like(x)
+    for row, slot in enumerate(conv_state_indices.tolist()):
+        if slot == pad_slot_id:
+            continue
+        inputs = torch.cat([conv_state[slot], x[row].to(conv_state.dtype).unsqueeze(1)], dim=1)
+        last = inputs[:, -weight.shape[1] :].to(x.dtype)
+        out[row] = _convolve(last.T, weight.T, bias, activation)[0]
+        conv_state[slot] = inputs[:, 1:]
+    return out
+
+
+def causal_conv1d_update_v2(
+    x: torch.Tensor,
+    conv_state: torch.Tensor,
+    weight: torch.Tensor,
+    bias: torch.Tensor | None = None,
+    activation: str | None = None,
+    conv_state_indices: torch.Tensor | None = None,
+    num_accepted_tokens: torch.Tensor | None = None,
+    pad_slot_id: int = -1,
+    **_: object,
+) -> torch.Tensor:
+    """Convolve several draft tokens per request and append them to each window.
+
+    Args:
+        x: ``[N, D, dim]``.
+        conv_state: ``[P, W, dim]``, changed in place.
+        weight: ``[K, dim]``.
+        bias: ``[dim]``.
+        activation: ``silu`` or None.
+        conv_state_indices: ``[N]`` slots.
+        num_accepted_tokens: ``[N]``; the history starts one less than this into the window. None: it starts at 0, and
+            only K - 1 entries are kept.
+        pad_slot_id: A slot id that stands for "no request".
+    """
+    if conv_state_indices is None:
+        raise ValueError("causal_conv1d_update_v2: the reference needs slots")
+    history = weight.shape[0] - 1
+    drafts = x.shape[1]
+    kept = history if num_accepted_tokens is None else history + drafts - 1
+    out = torch.zeros_like(x)
+    for row, slot in enumerate(conv_state_indices.tolist()):
+        if slot == pad_slot_id:
+            continue
+        start = 0 if num_accepted_tokens is None else int(num_accepted_tokens[row]) - 1
+        inputs = torch.cat([conv_state[slot, start : start + history], x[row].to(conv_state.dtype)])
+        out[row] = _convolve(inputs.to(x.dtype), weight, bias, activation)
+        conv_state[slot, :kept] = torch.cat([conv_state[slot, : start + history], x[row].to(conv_state.dtype)])[-kept:]
+    return out
+
+
+def causal_conv1d_update(
+    x: torch.Tensor,
+    weight: torch.Tensor,
+    conv_state: torch.Tensor,
+    conv_state_indices: torch.Tensor,
+    bias: torch.Tensor | None,
+    num_accepted_tokens: torch.Tensor | None,
+    query_start_loc: None,
+    activation_mode: int,
+    pad_slot_id: int,
+) -> torch.Tensor:
+    """The same under the name and argument order that earlier releases call."""
+    del query_start_loc
+    activation = "silu" if activation_mode else None
+    return causal_conv1d_update_v2(
+        x, conv_state, weight, bias, activation, conv_state_indices, num_accepted_tokens, pad_slot_id
+    )
+
+
+def causal_conv1d(
+    x: torch.Tensor,
+    weight: torch.Tensor,
+    *,
+    conv_states: torch.Tensor,
+    bias: torch.Tensor | None = None,
+    query_start_loc: torch.Tensor,
+    cache_indices: torch.Tensor,
+    has_initial_state: torch.Tensor | None = None,
+    num_accepted_tokens: torch.Tensor | None = None,
+    activation_mode: int | bool = 1,
+    pad_slot_id: int = -1,
+    run_mode: int = 0,
+) -> torch.Tensor:
+    """The one varlen operator that later releases call for both of the above.
+
+    Args:
+        x: ``[T, dim]``, sequences back to back.
+        weight: ``[K, dim]``.
+        conv_states: ``[P, W, dim]``, changed in place.
+        bias: ``[dim]``.
+        query_start_loc: ``[N + 1]``.
+        cache_indices: ``[N]`` slots.
+        has_initial_state: ``[N]``, for ``run_mode`` 0.
+        num_accepted_tokens: ``[N]``, for ``run_mode`` 1.
+        activation_mode: Non-zero is silu.
+        pad_slot_id: A slot id that stands for "no sequence".
+        run_mode: 0 runs whole sequences, 1 appends draft tokens.
+    """
+    activation = "silu" if activation_mode else None
+    if run_mode == 0:
+        windows = conv_states.transpose(1, 2)
+        return causal_conv1d_fn_npu(
+            x.T, weight.T, bias, query_start_loc, cache_indices, has_initial_state, windows, activation, pad_slot_id
+        ).T
+    out = torch.zeros_like(x)
+    starts = query_start_loc.tolist()
+    for row, (start, end) in enumerate(itertools.pairwise(starts)):
+        one = slice(row, row + 1)
+        accepted = None if num_accepted_tokens is None else num_accepted_tokens[one]
+        if start < end:
+            out[start:end] = causal_conv1d_update_v2(
+                x[None, start:end], conv_states, weight, bias, activation, cache_indices[one], accepted, pad_slot_id
+            )[0]
+    return out
+
+
+def _convolve(
+    inputs: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None, activation: str | None
+) -> torch.Tensor:
+    """Slide ``weight`` ``[K, dim]`` over ``inputs`` ``[K - 1 + T, dim]``; ``[T, dim]``."""
+    windows = inputs.unfold(0, weight.shape[0], 1)
+    out = (windows * weight.T).sum(-1)
+    if bias is not None:
+        out = out + bias
+    return F.silu(out) if activation in ("silu", "swish") else out

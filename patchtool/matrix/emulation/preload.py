@@ -1,0 +1,42 @@
+"""Importing once what every cell of a tree needs."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING
+
+from patchtool.matrix.emulation.overlay import forget, watched_imports
+from patchtool.matrix.emulation.upstream import maybe
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+NEEDED = (
+    "configs.mamba_utils",
+    "hardware_backend.npu.attention.ascend_gdn_backend",
+    "hardware_backend.npu.attention.ascend_hybrid_linear_attn_backend",
+    "hardware_backend.npu.memory_pool_npu",
+    "layers.attention.linear.utils",
+    "layers.radix_linear_attention",
+    "mem_cache.memory_pool",
+    "model_executor.forward_batch_info",
+    "server_args",
+    "speculative.spec_info",
+)
+"""What the rig imports, below ``sglang.srt``, as far as a release has it."""
+
+
+def import_upstream(replaced: Sequence[str]) -> tuple[str, ...]:
+    """Import the rig's modules, then forget those that differ between cells.
+
+    Args:
+        replaced: Modules that an overlay of any cell replaces.
+
+    Returns:
+        What was forgotten: those modules and all that was built on them.
+    """
+    with warnings.catch_warnings(), watched_imports() as importers:
+        warnings.simplefilter("ignore")
+        for name in (*NEEDED, "runtime_context"):
+            maybe(name, "")
+    return forget(replaced, importers)

@@ -1,0 +1,39 @@
+"""Meeting a release as it is: call what it has, with the parameters it takes; never by its version number."""
+
+from __future__ import annotations
+
+import inspect
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+ROOT = "sglang.srt"
+T = TypeVar("T")
+
+
+def module(name: str) -> Any:
+    """Import ``sglang.srt.<name>``."""
+    return import_module(f"{ROOT}.{name}")
+
+
+def maybe(name: str, member: str) -> Any:
+    """A member of ``sglang.srt.<name>``, or None where this release has no such module or member."""
+    full = f"{ROOT}.{name}"
+    try:
+        found = import_module(full)
+    except ModuleNotFoundError as error:
+        if error.name is not None and full.startswith(error.name):
+            return None
+        raise
+    return getattr(found, member, None)
+
+
+def fitted(make: Callable[..., T], **offers: object) -> T:
+    """Call with those of the offered arguments that the signature has."""
+    parameters = inspect.signature(make).parameters.values()
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
+        return make(**offers)
+    names = {parameter.name for parameter in parameters}
+    return make(**{name: value for name, value in offers.items() if name in names})

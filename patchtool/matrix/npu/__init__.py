@@ -1,0 +1,50 @@
+"""The tier of real NPUs. Nothing here has run on one; the tests run the machinery around it, faults included."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from patchtool.matrix.cell import CellResult, Outcome
+from patchtool.matrix.npu.detect import find_npu
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from patchtool.matrix.cell import Cell
+    from patchtool.matrix.local import Options
+    from patchtool.matrix.subject import Subject
+
+__all__ = ["find_npu", "run_npu"]
+
+_UNBUILT = "behavioural tests do not run on a real NPU yet: the rig maps the NPU to the CPU"
+
+
+def run_npu(
+    cells: Sequence[Cell],
+    subject: Subject,
+    options: Options,
+    *,
+    stopped: Callable[[], bool] = bool,
+    devices: Path = Path("/dev"),
+) -> Iterator[CellResult]:
+    """Run cells on the NPUs of this machine; without any, every cell is skipped and says why.
+
+    Args:
+        cells: Of one release.
+        subject: Its trees.
+        options: How; the time of a measurement is the matrix file's.
+        stopped: Asked while waiting.
+        devices: Where device files are.
+    """
+    found = find_npu(options.python, devices=devices)
+    served = [cell for cell in cells if cell.test.path.endswith(".toml")]
+    for cell in cells:
+        if not found.usable:
+            yield CellResult(cell, Outcome.SKIPPED, 0.0, found.reason)
+        elif cell not in served:
+            yield CellResult(cell, Outcome.SKIPPED, 0.0, _UNBUILT)
+    if served and found.usable:
+        from patchtool.matrix.npu.rows import run_rows
+
+        yield from run_rows(served, subject, options, stopped)

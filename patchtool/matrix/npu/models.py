@@ -1,0 +1,203 @@
+"""The ``served`` part of ``ci/matrix.toml``: models that an NPU host serves, and what must be measured of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from patchtool.matrix.tables import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@dataclass(frozen=True)
+class Accuracy:
+    """A dataset that evalscope runs against a served model.
+
+    Args:
+        dataset: evalscope's name of it.
+        threshold: The lowest score that passes, 0 to 1.
+        drop: How far below the unmodified release it may be.
+        limit: Samples per subset; 0 for all.
+        thinking: Whether the model thinks aloud.
+        max_tokens: Of an answer.
+    """
+
+    dataset: str
+    threshold: float
+    drop: float = 0.0
+    limit: int = 0
+    thinking: bool = False
+    max_tokens: int = 32768
+
+
+@dataclass(frozen=True)
+class Speed:
+    """A load that ``sglang.bench_serving`` puts on a served model.
+
+    Args:
+        prompts: How many requests.
+        input_tokens: Of each.
+        output_tokens: Of each.
+        concurrency: Requests under way at a time.
+        ttft: The highest time to first token that passes, as a ratio to the unmodified release.
+        throughput: The lowest output throughput that passes, as a ratio.
+    """
+
+    prompts: int
+    input_tokens: int
+    output_tokens: int
+    concurrency: int
+    ttft: float
+    throughput: float
+
+
+@dataclass(frozen=True)
+class ModelRow:
+    """A model that is served, pristine and patched.
+
+    Args:
+        name: Of the row.
+        model: Path or name that the server loads.
+        flags: Of the server.
+        environment: Variables of the server.
+        devices: NPUs it needs.
+        accuracy: What is measured of its answers.
+        speed: What is measured of its pace.
+        source: Where the thresholds come from.
+    """
+
+    name: str
+    model: str
+    flags: tuple[str, ...]
+    environment: Mapping[str, str] = field(default_factory=dict)
+    devices: int = 1
+    accuracy: tuple[Accuracy, ...] = ()
+    speed: tuple[Speed, ...] = ()
+    source: str = ""
+
+
+@dataclass(frozen=True)
+class Commands:
+    """The programs of a served run; ``{python}``, ``{host}`` and ``{port}`` are filled in.
+
+    Args:
+        server: Starts the tree's server; the model and the row's flags follow.
+        evaluate: evalscope.
+        speed: The load generator.
+    """
+
+    server: tuple[str, ...] = ("{python}", "-m", "sglang.launch_server", "--host", "{host}", "--port", "{port}")
+    evaluate: tuple[str, ...] = ("{python}", "-m", "evalscope.cli.cli")
+    speed: tuple[str, ...] = ("{python}", "-m", "sglang.bench_serving")
+
+
+@dataclass(frozen=True)
+class Served:
+    """All of it.
+
+    Args:
+        models: Rows.
+        commands: The programs.
+        start_timeout: Seconds a server may take to be healthy.
+        timeout: Seconds a measurement may take.
+    """
+
+    models: tuple[ModelRow, ...] = ()
+    commands: Commands = field(default_factory=Commands)
+    start_timeout: float = 1800.0
+    timeout: float = 14400.0
+
+
+def parse_served(data: bytes, where: str) -> Served:
+    """Read the part.
+
+    Args:
+        data: The whole file's bytes.
+        where: Its name, for messages.
+
+    Raises:
+        InputError: Names file and line, and the rule.
+    """
+    for table in Table.parse(data, where).tables("served"):
+        return _served(table)
+    return Served()
+
+
+def _served(table: Table) -> Served:
+    shared = tuple(table.get("flags", list, []))
+    variables = _variables(table, "environment")
+    served = Served(
+        tuple(_model(each, shared, variables) for each in table.tables("model")),
+        next((_commands(each) for each in table.tables("commands")), Commands()),
+        table.get("start-timeout", float, 1800.0),
+        table.get("timeout", float, 14400.0),
+    )
+    table.only()
+    return served
+
+
+def _commands(table: Table) -> Commands:
+    usual = Commands()
+    found = Commands(
+        tuple(table.get("server", list, list(usual.server))),
+        tuple(table.get("evaluate", list, list(usual.evaluate))),
+        tuple(table.get("speed", list, list(usual.speed))),
+    )
+    table.only()
+    return found
+
+
+def _model(table: Table, shared: tuple[str, ...], variables: Mapping[str, str]) -> ModelRow:
+    row = ModelRow(
+        name=table.get("name", str),
+        model=table.get("model", str),
+        flags=(*shared, *table.get("flags", list, [])),
+        environment={**variables, **_variables(table, "environment")},
+        devices=table.get("devices", int, 1),
+        accuracy=tuple(_accuracy(each) for each in table.tables("accuracy")),
+        speed=tuple(_speed(each) for each in table.tables("speed")),
+        source=table.get("source", str, ""),
+    )
+    table.only()
+    if not (row.accuracy or row.speed):
+        raise table.wrong(
+            None, f"nothing is measured of {row.name}", hint="add [[served.model.accuracy]] or [[served.model.speed]]"
+        )
+    return row
+
+
+def _accuracy(table: Table) -> Accuracy:
+    found = Accuracy(
+        dataset=table.get("dataset", str),
+        threshold=table.get("threshold", float),
+        drop=table.get("drop", float, 0.0),
+        limit=table.get("limit", int, 0),
+        thinking=table.get("thinking", bool, False),
+        max_tokens=table.get("max-tokens", int, 32768),
+    )
+    table.only()
+    if not 0 <= found.threshold <= 1:
+        raise table.wrong("threshold", "threshold is a score from 0 to 1")
+    return found
+
+
+def _speed(table: Table) -> Speed:
+    found = Speed(
+        prompts=table.get("prompts", int),
+        input_tokens=table.get("input-tokens", int),
+        output_tokens=table.get("output-tokens", int),
+        concurrency=table.get("concurrency", int),
+        ttft=table.get("ttft", float),
+        throughput=table.get("throughput", float),
+    )
+    table.only()
+    return found
+
+
+def _variables(table: Table, key: str) -> dict[str, str]:
+    found = table.raw(key) or {}
+    if not isinstance(found, dict) or not all(isinstance(value, str) for value in found.values()):
+        raise table.wrong(key, f"{key} must be a table of texts")
+    return dict(found)

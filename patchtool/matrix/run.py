@@ -1,0 +1,52 @@
+"""Running cells of every tier."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from patchtool.domain.errors import InputError
+from patchtool.matrix.cell import Cell, CellResult, Tier
+from patchtool.matrix.local import Options, run_emulated
+from patchtool.matrix.npu import run_npu
+from patchtool.matrix.static import run_static
+from patchtool.matrix.static.tree import PatchedTree
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from patchtool.matrix.subject import Subject
+
+
+def run_cells(
+    cells: Sequence[Cell], subjects: Sequence[Subject], options: Options | None = None
+) -> Iterator[CellResult]:
+    """Run cells, cheap tiers first, and give each result as it comes.
+
+    Args:
+        cells: What to run.
+        subjects: The trees of every release among them.
+        options: How.
+
+    Raises:
+        InputError: A cell's release or subset is not among the subjects.
+    """
+    chosen = options or Options()
+    trees = {subject.release: subject for subject in subjects}
+    for cell in cells:
+        subject = trees.get(cell.release)
+        if subject is None or (cell.patches and cell.patches not in subject.overlays):
+            raise InputError(f"no tree was given for {cell.id}")
+    for cell in _of(Tier.STATIC, cells):
+        subject = trees[cell.release]
+        yield run_static(cell, PatchedTree(subject.tree, subject.overlays.get(cell.patches, {})))
+    for release in dict.fromkeys(cell.release for cell in cells):
+        group = [cell for cell in _of(Tier.EMULATED, cells) if cell.release == release]
+        if group:
+            yield from run_emulated(group, trees[release], chosen)
+        group = [cell for cell in _of(Tier.NPU, cells) if cell.release == release]
+        if group:
+            yield from run_npu(group, trees[release], chosen)
+
+
+def _of(tier: Tier, cells: Sequence[Cell]) -> list[Cell]:
+    return [cell for cell in cells if cell.tier is tier]

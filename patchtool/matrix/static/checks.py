@@ -1,0 +1,116 @@
+"""The checks of the static tier; each gives a list of complaints."""
+
+from __future__ import annotations
+
+import ast
+import time
+from typing import TYPE_CHECKING
+
+from patchtool.matrix.cell import CellResult, Outcome, Test, Tier
+from patchtool.matrix.static.signatures import wrong_calls
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from patchtool.matrix.cell import Cell
+    from patchtool.matrix.static.tree import PatchedTree
+
+LOWEST_PYTHON = (3, 10)
+"""What upstream supports at least."""
+
+
+def run_static(cell: Cell, tree: PatchedTree) -> CellResult:
+    """Run one check.
+
+    Args:
+        cell: Of the static tier; its test is one of ``STATIC_TESTS``.
+        tree: The patched tree.
+    """
+    started = time.monotonic()
+    complaints = list(_CHECKS[cell.test.function](tree))
+    outcome = Outcome.FAILED if complaints else Outcome.PASSED
+    return CellResult(cell, outcome, round(time.monotonic() - started, 3), "; ".join(complaints))
+
+
+def unparsable(tree: PatchedTree) -> Iterator[str]:
+    """Changed files that are not Python for upstream's lowest version, or do not compile for this one."""
+    yield from filter(None, (_syntax_error(path, content) for path, content in tree.changed.items()))
+
+
+def _syntax_error(path: str, content: bytes) -> str:
+    try:
+        ast.parse(content, path, feature_version=LOWEST_PYTHON)
+        compile(content, path, "exec", dont_inherit=True)
+    except (SyntaxError, ValueError) as error:
+        return f"{path}:{getattr(error, 'lineno', None) or 0}: {error}"
+    return ""
+
+
+def unresolved_imports(tree: PatchedTree) -> Iterator[str]:
+    """Names that a changed file imports from the tree and that the tree does not have."""
+    for path, module in tree.modules.items():
+        for node in ast.walk(module):
+            if isinstance(node, ast.Import):
+                for alias in node.names:
+                    if alias.name.split(".")[0] == "sglang" and tree.module(alias.name) is None:
+                        yield f"{path}:{node.lineno}: no module {alias.name}"
+            elif isinstance(node, ast.ImportFrom) and (name := _absolute(node, path)).split(".")[0] == "sglang":
+                found = tree.module(name)
+                if found is None:
+                    yield f"{path}:{node.lineno}: no module {name}"
+                    continue
+                names = _names(ast.parse(found[1]))
+                for alias in node.names:
+                    if names.isdisjoint({alias.name, "*"}) and tree.module(f"{name}.{alias.name}") is None:
+                        yield f"{path}:{node.lineno}: {name} has no {alias.name}"
+
+
+def duplicates(tree: PatchedTree) -> Iterator[str]:
+    """Functions and classes that a scope of a changed file defines twice, where the release does not."""
+    for path, module in tree.modules.items():
+        known = {name for name, _ in _defined_twice(tree.before(path))}
+        yield from (
+            f"{path}:{line}: {name} is defined twice" for name, line in _defined_twice(module) if name not in known
+        )
+
+
+def _absolute(node: ast.ImportFrom, path: str) -> str:
+    package = path.removeprefix("python/").split("/")[: -node.level or None]
+    return ".".join([*package, node.module or ""]).rstrip(".") if node.level else node.module or ""
+
+
+def _names(module: ast.Module) -> set[str]:
+    """Names a module binds anywhere; ``*`` where it may bind more than can be seen."""
+    names: set[str] = set()
+    for node in ast.walk(module):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            names.add("*" if node.name == "__getattr__" else node.name)
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            names.add(node.id)
+        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+            names |= {alias.asname or alias.name.split(".")[0] for alias in node.names}
+    return names
+
+
+def _defined_twice(module: ast.Module) -> Iterator[tuple[str, int]]:
+    for scope in ast.walk(module):
+        if not isinstance(scope, (ast.Module, ast.ClassDef)):
+            continue
+        owner = f"{scope.name}." if isinstance(scope, ast.ClassDef) else ""
+        seen: set[str] = set()
+        for node in scope.body:
+            # overloads and property setters bind a name again on purpose, and they are decorated
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) and not node.decorator_list:
+                if node.name in seen:
+                    yield f"{owner}{node.name}", node.lineno
+                seen.add(node.name)
+
+
+_CHECKS: Mapping[str, Callable[[PatchedTree], Iterator[str]]] = {
+    "changed_files_compile": unparsable,
+    "imports_resolve_by_name": unresolved_imports,
+    "nothing_is_defined_twice": duplicates,
+    "calls_fit_changed_signatures": wrong_calls,
+}
+STATIC_TESTS = tuple(Test(f"static::{name}", path="", function=name, tiers=(Tier.STATIC,)) for name in _CHECKS)
+"""The static tier's tests, for planning."""

@@ -1,0 +1,64 @@
+"""A patched tree as text: the pristine folder with a few files replaced."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+_LAYOUT = "python/"
+
+
+@dataclass(frozen=True)
+class PatchedTree:
+    """A tree under test.
+
+    Args:
+        root: Folder that holds the pristine ``sglang/``.
+        changed: New bytes by path in the git layout.
+    """
+
+    root: Path
+    changed: Mapping[str, bytes] = field(default_factory=dict)
+
+    @cached_property
+    def modules(self) -> Mapping[str, ast.Module]:
+        """The changed files, parsed; only those that do parse."""
+        parsed = {path: _parsed(content, path) for path, content in self.changed.items()}
+        return {path: module for path, module in parsed.items() if module is not None}
+
+    def before(self, path: str) -> ast.Module:
+        """A changed file as the release has it; empty where it has none."""
+        file = self.root / path.removeprefix(_LAYOUT)
+        return ast.parse(file.read_bytes() if file.is_file() else b"", path)
+
+    def module(self, name: str) -> tuple[str, bytes] | None:
+        """Path and bytes of a module of the tree, ``sglang.srt.…``; a package without ``__init__`` is empty."""
+        stem = "/".join(name.split("."))
+        for path in (f"{stem}.py", f"{stem}/__init__.py"):
+            if _LAYOUT + path in self.changed:
+                return _LAYOUT + path, self.changed[_LAYOUT + path]
+            if (self.root / path).is_file():
+                return _LAYOUT + path, (self.root / path).read_bytes()
+        return (_LAYOUT + stem, b"") if (self.root / stem).is_dir() else None
+
+    def mentioning(self, word: str) -> Iterator[tuple[str, ast.Module]]:
+        """Every file of the patched tree that holds a word, parsed."""
+        needle = word.encode()
+        for file in sorted((self.root / "sglang").rglob("*.py")):
+            path = _LAYOUT + file.relative_to(self.root).as_posix()
+            content = self.changed.get(path) or file.read_bytes()
+            if needle in content:
+                yield path, self.modules.get(path) or ast.parse(content, path)
+
+
+def _parsed(content: bytes, path: str) -> ast.Module | None:
+    try:
+        return ast.parse(content, path)
+    except (SyntaxError, ValueError):
+        return None

@@ -1,0 +1,78 @@
+"""A small package index on this machine: real HTTP, and failures on demand."""
+
+from __future__ import annotations
+
+import base64
+import json
+import threading
+from collections import Counter
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_NONE: dict[str, str] = {}
+
+
+class Index:
+    """Serves `routes` by path.
+
+    Each route is a function of how often the path was asked for before, and of the request's headers; it
+    gives status, headers and body.
+    """
+
+    def __init__(self) -> None:
+        self.routes: dict[str, Callable[[int, dict[str, str]], tuple[int, dict[str, str], bytes]]] = {}
+        self.asked: Counter[str] = Counter()
+        self.seen: list[tuple[str, dict[str, str]]] = []
+        self.credentials: str | None = None
+        owner = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                owner.answer(self)
+
+            def log_message(self, *args: object) -> None:
+                """Be quiet."""
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.host = f"127.0.0.1:{self._server.server_port}"
+        self.url = f"http://{self.host}/simple"
+        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01})
+        self._thread.start()
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+    def answer(self, request: BaseHTTPRequestHandler) -> None:
+        headers = dict(request.headers)
+        self.seen.append((request.path, headers))
+        wanted = self.credentials and "Basic " + base64.b64encode(self.credentials.encode()).decode()
+        if wanted and headers.get("Authorization") != wanted:
+            status, extra, body = 401, _NONE, b"who?"
+        elif request.path not in self.routes:
+            status, extra, body = 404, _NONE, b"no"
+        else:
+            status, extra, body = self.routes[request.path](self.asked[request.path], headers)
+            self.asked[request.path] += 1
+        request.send_response(status)
+        for name, value in {"Content-Length": str(len(body)), **extra}.items():
+            request.send_header(name, value)
+        request.end_headers()
+        request.wfile.write(body)
+
+    def page(self, body: bytes, kind: str = "text/html", path: str = "/simple/sglang/") -> None:
+        self.routes[path] = lambda asked, headers: (200, {"Content-Type": kind}, body)
+
+    def html(self, *links: str) -> None:
+        self.page(("<!DOCTYPE html><html><body>" + "".join(links) + "</body></html>").encode())
+
+    def json(self, *files: dict[str, object]) -> None:
+        document = {"meta": {"api-version": "1.1"}, "name": "sglang", "versions": [], "files": list(files)}
+        self.page(json.dumps(document).encode(), "application/vnd.pypi.simple.v1+json")
+
+    def file(self, name: str, body: bytes) -> None:
+        self.routes[f"/files/{name}"] = lambda asked, headers: (200, {}, body)

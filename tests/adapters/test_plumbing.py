@@ -1,0 +1,145 @@
+from __future__ import annotations
+
+import os
+import stat
+from typing import TYPE_CHECKING
+
+import pytest
+
+from patchtool.adapters import plumbing
+from patchtool.adapters.plumbing import LOWEST_GIT, Git, check_git_version, sealed_environment
+from patchtool.adapters.tree import GitTree
+from patchtool.domain.errors import EnvironmentFault
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+@pytest.fixture
+def git(tmp_path: Path) -> Git:
+    repository = tmp_path / "r.git"
+    Git(None).run("init", "-q", "--bare", "-b", "main", str(repository))
+    return Git(repository)
+
+
+@pytest.fixture
+def commit(git: Git) -> str:
+    files = {
+        "python/a.py": ("100644", b"word = 1\n"),
+        "python/b.py": ("100755", b"words = 1\n\0"),
+        "python/sp ace.py": ("100644", b"x word\r\n"),
+        "python/word.txt": ("100644", b"word"),
+        "python/link.py": ("120000", b"a.py"),
+    }
+    stream = b"commit refs/heads/main\ncommitter a <a> 1 +0000\ndata 1\nx\n"
+    for path, (mode, data) in files.items():
+        stream += f"M {mode} inline {path}\ndata {len(data)}\n".encode() + data + b"\n"
+    git.run("fast-import", "--quiet", stdin=stream)
+    return git.line("rev-parse", "main")
+
+
+def test_an_outer_gits_variables_do_not_leak(monkeypatch: pytest.MonkeyPatch, git: Git, commit: str) -> None:
+    for name in ("GIT_DIR", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_WORK_TREE", "GIT_NAMESPACE"):
+        monkeypatch.setenv(name, "/nowhere")
+    assert git.line("rev-parse", "main") == commit
+    assert "GIT_INDEX_FILE" not in sealed_environment()
+
+
+def test_the_users_settings_and_hooks_do_not_count(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, git: Git, commit: str
+) -> None:
+    settings = tmp_path / "settings"
+    settings.write_text("[user]\n name = somebody\n[core]\n hooksPath = /x\n")
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(settings))
+    assert git.run("config", "user.name", check=False).code == 1
+    assert git.line("config", "core.hooksPath") == os.devnull
+    assert git.git_dir is not None
+    hook = git.git_dir / "hooks" / "reference-transaction"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text("#!/bin/sh\nexit 1\n")
+    hook.chmod(0o755)
+    git.run("update-ref", "refs/heads/other", commit)
+
+
+def test_blob_ids_are_those_of_regular_files(git: Git, commit: str) -> None:
+    asked = ["python/a.py", "python/sp ace.py", "python/link.py", "python", "python/gone.py", "*.py"]
+    assert git.blob_ids(commit, asked) == {
+        "python/a.py": git.line("hash-object", "--stdin", stdin=b"word = 1\n"),
+        "python/sp ace.py": git.line("hash-object", "--stdin", stdin=b"x word\r\n"),
+    }
+    assert git.blob_ids(commit, []) == {}
+
+
+def test_many_paths_give_the_same_answer(git: Git, commit: str) -> None:
+    asked = ["python/a.py", *(f"python/{number}" for number in range(2000))]
+    assert list(git.blob_ids(commit, asked)) == ["python/a.py"]
+
+
+def test_objects_come_whole_and_the_missing_are_left_out(git: Git, commit: str) -> None:
+    names = [f"{commit}:python/b.py", f"{commit}:gone", "0" * 40, f"{commit}:python/sp ace.py"]
+    found = git.objects([*names, names[0]])
+    assert {name: data for name, (_, data) in found.items()} == {
+        names[0]: b"words = 1\n\0",
+        names[3]: b"x word\r\n",
+    }
+    with pytest.raises(EnvironmentFault):
+        git.objects(["a\nb"])
+
+
+def test_a_tree_reads_files_as_they_are(git: Git, commit: str) -> None:
+    tree = GitTree(git, commit)
+    assert tree.read("python/sp ace.py") == b"x word\r\n"
+    assert tree.read("python/link.py") is None
+    assert tree.read("gone") is None
+    assert tree.read_many(["python/a.py", "gone"]) == {"python/a.py": b"word = 1\n"}
+
+
+def test_a_tree_finds_whole_words_in_python_files(git: Git, commit: str) -> None:
+    tree = GitTree(git, commit)
+    assert tree.containing("word") == ["python/a.py", "python/sp ace.py"]
+    assert tree.containing("nowhere.*") == []
+    assert tree.containing("words") == ["python/b.py"]
+    with pytest.raises(EnvironmentFault):
+        GitTree(git, "0" * 40).containing("word")
+
+
+@pytest.fixture
+def _fresh_version() -> Iterator[None]:
+    check_git_version.cache_clear()
+    yield
+    check_git_version.cache_clear()
+
+
+@pytest.mark.usefixtures("_fresh_version")
+def test_this_git_will_do() -> None:
+    assert check_git_version() >= LOWEST_GIT
+
+
+@pytest.mark.usefixtures("_fresh_version")
+@pytest.mark.parametrize(
+    ("said", "wanted"),
+    [
+        pytest.param("git version 2.20.1 (Apple Git-1)", "2.20.1", id="old"),
+        pytest.param("something else", "something else", id="odd"),
+    ],
+)
+def test_an_older_git_is_told_with_both_versions(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, said: str, wanted: str
+) -> None:
+    fake = tmp_path / "git"
+    fake.write_text(f"#!/bin/sh\necho '{said}'\n")
+    fake.chmod(fake.stat().st_mode | stat.S_IXUSR)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    with pytest.raises(EnvironmentFault) as caught:
+        check_git_version()
+    assert wanted in caught.value.message
+    assert ".".join(map(str, plumbing.LOWEST_GIT)) in caught.value.message
+
+
+@pytest.mark.usefixtures("_fresh_version")
+def test_no_git_is_told_with_its_package(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(EnvironmentFault) as caught:
+        check_git_version()
+    assert "apt-get install git" in (caught.value.hint or "")

@@ -1,0 +1,89 @@
+"""One store with the real 0.5.13 for all tests of the face, and a person for each."""
+
+from __future__ import annotations
+
+import shutil
+from typing import TYPE_CHECKING
+
+import pytest
+
+from patchtool.domain.release import Release
+from tests.cli.lab import FILES, REPOSITORY, Person, checkout, plant
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from tests.conftest import Stored, Wheel
+
+
+@pytest.fixture(scope="session")
+def store_path(stored: Stored) -> Path:
+    return stored("0.5.13").path
+
+
+@pytest.fixture(scope="session")
+def contents(stored: Stored) -> Mapping[str, bytes]:
+    """Real files of 0.5.13: all that the four patches look at."""
+    store = stored("0.5.13")
+    release = store.release(Release("0.5.13"))
+    assert release is not None
+    return store.tree(release.commit).read_many(FILES)
+
+
+@pytest.fixture
+def me(
+    tmp_path: Path,
+    store_path: Path,
+    wheel: Wheel,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> Person:
+    """A person in a copy of the project."""
+    person = Person(tmp_path, store_path, wheel("0.5.13"), capsys)
+    ignored = shutil.ignore_patterns("__pycache__", "test_*.py", "cases", "series.lock")
+    shutil.copytree(REPOSITORY / "patches", person.project / "patches", ignore=ignored)
+    shutil.copy(REPOSITORY / "upstream-pin.txt", person.project)
+    monkeypatch.setenv("PATCHTOOL_STORE", str(store_path))
+    monkeypatch.setenv("PIP_INDEX_URL", "file:///nowhere/simple")
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    monkeypatch.chdir(person.project)
+    return person
+
+
+@pytest.fixture
+def own_store(me: Person, store_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A store that a test may change."""
+    me.store = me.folder / "store.git"
+    shutil.copytree(store_path, me.store)
+    monkeypatch.setenv("PATCHTOOL_STORE", str(me.store))
+    return me.store
+
+
+@pytest.fixture
+def empty_store(me: Person, monkeypatch: pytest.MonkeyPatch) -> Path:
+    me.store = me.folder / "empty.git"
+    monkeypatch.setenv("PATCHTOOL_STORE", str(me.store))
+    return me.store
+
+
+@pytest.fixture
+def clone(tmp_path: Path, contents: Mapping[str, bytes]) -> Path:
+    """A small git checkout of 0.5.13 with real files."""
+    return checkout(tmp_path / "clone", contents)
+
+
+@pytest.fixture
+def unpacked(tmp_path: Path, contents: Mapping[str, bytes]) -> Path:
+    """A small unpacked wheel of 0.5.13 with real files."""
+    return plant(tmp_path / "unpacked", contents)
+
+
+@pytest.fixture
+def site_packages(tmp_path: Path, contents: Mapping[str, bytes]) -> Callable[[], Path]:
+    def make() -> Path:
+        folder = plant(tmp_path / "lib" / "python3.11" / "site-packages", contents)
+        (folder / "other.py").write_text("x = 1\n")
+        return folder
+
+    return make

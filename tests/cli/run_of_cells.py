@@ -1,0 +1,52 @@
+"""A run with one cell of every kind, judged by the real judge."""
+
+from pathlib import Path
+
+from patchtool.domain.release import Release
+from patchtool.domain.state import State
+from patchtool.matrix.cell import Cell, CellResult, Colour, Outcome, Test, Tier
+from patchtool.matrix.plan import Series
+from patchtool.matrix.verdict import Judged, PatchProof, judge, prove
+
+RELEASE = Release("0.5.13")
+ROOT = Path("/project")
+SERIES = Series(RELEASE, {"fast": State.APPLIED, "wrong": State.LANDED, "none": State.ABSENT}, {})
+
+
+def trial_of(owner: str, function: str) -> Test:
+    return Test(f"{owner}::{function}", str(ROOT / "patches" / owner / "test_it.py"), function, owner, (owner,))
+
+
+def results() -> list[CellResult]:
+    syncs, wrong = trial_of("fast", "test_syncs"), trial_of("wrong", "test_state")
+    npu = Test("Qwen::gsm8k", str(ROOT / "ci/matrix.toml"), "Qwen::gsm8k", tiers=(Tier.NPU,))
+    known = trial_of("suite", "test_eager")
+    patched: tuple[str, ...] = ("fast",)
+
+    def cell(
+        patches: tuple[str, ...], test: Test, expected: Colour, tier: Tier = Tier.EMULATED, reason: str = ""
+    ) -> Cell:
+        return Cell(RELEASE, patches, tier, test, expected, reason)
+
+    return [
+        CellResult(
+            cell((), syncs, Colour.RED), Outcome.FAILED, 0.7, "syncs in 6 layers: got 12, want 1", {"syncs": 12}
+        ),
+        CellResult(cell(patched, syncs, Colour.GREEN), Outcome.PASSED, 0.6, "", {"syncs": 1}),
+        CellResult(
+            cell((), wrong, Colour.GREEN), Outcome.FAILED, 0.1, "got \x1b[31m1\x00\ufffe, want <2> & 100%\nmore"
+        ),
+        CellResult(cell((), known, Colour.RED, reason="upstream wipes it"), Outcome.FAILED, 0.1, "differs"),
+        CellResult(cell(patched, wrong, Colour.GREEN), Outcome.ERROR, 0.0, "einops is not installed"),
+        CellResult(cell(patched, known, Colour.GREEN), Outcome.ERROR, 0.0, "einops is not installed"),
+        CellResult(cell(patched, npu, Colour.GREEN, Tier.NPU), Outcome.SKIPPED, 0.0, "no NPU"),
+        CellResult(cell(patched, trial_of("fast", "test_long"), Colour.GREEN), Outcome.TIMEOUT, 60.0, "no answer"),
+    ]
+
+
+def judged() -> tuple[Judged, ...]:
+    return judge(results())
+
+
+def proofs() -> tuple[PatchProof, ...]:
+    return prove(SERIES, judge([each for each in results() if each.outcome is not Outcome.TIMEOUT]))

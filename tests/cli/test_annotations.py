@@ -1,0 +1,29 @@
+"""GitHub's workflow commands."""
+
+from pathlib import Path
+
+from patchtool.cli.annotations import github_annotations
+from tests.cli.run_of_cells import ROOT, judged, proofs
+
+
+def test_lines() -> None:
+    lines = github_annotations(judged(), proofs(), ROOT).splitlines()
+    garbage = "got \x1b[31m1\x00\ufffe, want <2> & 100%25%0Amore"
+    failed = "failed, expected green."
+    emulated = "v0.5.13/emulated"
+    assert lines == [
+        f"::error title=wrong on v0.5.13 is disputed::wrong::test_state: {garbage}",
+        f"::error file=patches/wrong/test_it.py,title={emulated}/pristine/wrong%3A%3Atest_state::{failed} {garbage}",
+        f"::error title=could not run%3A {emulated}/fast/wrong%3A%3Atest_state and 1 more::einops is not installed",
+        "::warning file=ci/matrix.toml,title=could not run%3A v0.5.13/npu/fast/Qwen%3A%3Agsm8k::no NPU",
+        f"::error file=patches/fast/test_it.py,title=could not run%3A {emulated}/fast/fast%3A%3Atest_long::no answer",
+    ]
+
+
+def test_files_outside_the_checkout_are_not_named(tmp_path: Path) -> None:
+    assert "file=" not in github_annotations(judged(), proofs(), tmp_path)
+
+
+def test_a_good_run_says_nothing() -> None:
+    good = [each for each in judged() if each.verdict.value == "as-expected"]
+    assert github_annotations(good, [], ROOT) == ""

@@ -1,0 +1,212 @@
+"""Pin, series and metadata that are wrong: always 2, with file and line."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.cli.lab import PATCHES, POOL, TOML, Person
+
+HASH = "f" * 64
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "rule"),
+    [
+        pytest.param("", 1, "the pin is empty", id="pin-empty"),
+        pytest.param("# nothing\n\n", 1, "the pin is empty", id="pin-comments-only"),
+        pytest.param(
+            f"sglang==0.5.13 --hash=sha256:{HASH}\nsglang==0.5.14 --hash=sha256:{HASH}\n",
+            2,
+            "exactly one requirement",
+            id="pin-two-requirements",
+        ),
+        pytest.param("sglang==0.5.13\n", 1, "has no hash", id="pin-no-hash"),
+        pytest.param("sglang==0.5.13 \\\n    --hash=sha256:abc\n", 2, "64 lower-case hex digits", id="pin-bad-hash"),
+        pytest.param(f"sglang==0.5.13 \\\n    --hash=md5:{HASH}\n", 2, "64 lower-case hex", id="pin-other-hash"),
+        pytest.param(f"sglang>=0.5.13 --hash=sha256:{HASH}\n", 1, "must be exact", id="pin-not-exact"),
+        pytest.param(f"sglang --hash=sha256:{HASH}\n", 1, "must be exact", id="pin-no-version"),
+        pytest.param(f"sglang==0.5.* --hash=sha256:{HASH}\n", 1, "is not a release", id="pin-wildcard"),
+        pytest.param("sglang==0.5.13 \\\n    --pre\n", 2, "only --hash=sha256", id="pin-other-option"),
+    ],
+)
+def test_a_pin_that_is_wrong(me: Person, text: str, line: int, rule: str) -> None:
+    (me.project / "upstream-pin.txt").write_text(text)
+    answer = me("status")
+    assert answer.code == 2
+    assert f"upstream-pin.txt:{line}: " in answer.err
+    assert rule in answer.err
+    assert "sglang==0.5.13 \\\n    --hash=sha256:<64 hex digits>" in answer.err
+
+
+def test_a_pin_that_is_missing(me: Person) -> None:
+    (me.project / "upstream-pin.txt").unlink()
+    answer = me("status")
+    assert answer.code == 2
+    assert "upstream-pin.txt does not exist" in answer.err
+    assert "--hash=sha256:<64 hex digits>" in answer.err
+
+
+def test_a_pin_that_is_not_text(me: Person) -> None:
+    (me.project / "upstream-pin.txt").write_bytes(b"sglang==0.5.13 \\\n  \xff\n")
+    answer = me("status")
+    assert answer.code == 2
+    assert "upstream-pin.txt:2: not UTF-8" in answer.err
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "rule"),
+    [
+        pytest.param("\n".join((*PATCHES, "nope")), 5, "there is no patch 'nope'", id="series-missing-patch"),
+        pytest.param("\n".join((*PATCHES, PATCHES[1])), 5, "listed twice, first on line 2", id="series-twice"),
+        pytest.param("\n".join(PATCHES[:3]), 4, f"'{PATCHES[3]}' is not listed", id="series-unlisted-folder"),
+        pytest.param("# order\n\nBad-Name\n", 3, "is not a patch name", id="series-bad-name"),
+        pytest.param("../outside\n", 1, "is not a patch name", id="series-leads-out"),
+    ],
+)
+def test_a_series_that_is_wrong(me: Person, text: str, line: int, rule: str) -> None:
+    (me.project / "patches" / "series").write_text(text)
+    answer = me("status", "--json")
+    assert answer.code == 2
+    assert f"patches/series:{line}: " in answer.document["error"]["message"]
+    assert rule in answer.document["error"]["message"]
+
+
+def test_a_series_that_is_not_text(me: Person) -> None:
+    (me.project / "patches" / "series").write_bytes(b"mtp_tracking\n\xe4\n")
+    answer = me("status")
+    assert answer.code == 2
+    assert "patches/series:2: not UTF-8" in answer.err
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "rule"),
+    [
+        pytest.param(TOML + "title = \n", 5, "not TOML", id="toml-malformed"),
+        pytest.param(TOML + 'title = "again"\n', 5, "not TOML", id="toml-key-twice"),
+        pytest.param(TOML + 'colour = "red"\n', 5, "unknown key 'colour'", id="toml-unknown-key"),
+        pytest.param(TOML + "[requires]\n", 5, "requires must be a list of texts", id="toml-table-for-list"),
+        pytest.param(TOML + "since = 0.5\n", 5, "since must be text", id="toml-wrong-type"),
+        pytest.param(TOML + "reads = [1]\n", 5, "reads must be a list of texts", id="toml-wrong-item-type"),
+        pytest.param(TOML + 'since = "soon"\n', 5, "'soon' is not a release", id="toml-since-no-release"),
+        pytest.param(TOML.replace(POOL, "/etc/passwd"), 4, "no path of a Python file", id="toml-target-absolute"),
+        pytest.param(TOML.replace(POOL, "python/sglang/../../x.py"), 4, "no path of a Python", id="toml-target-dots"),
+        pytest.param(TOML.replace("A <a@", "A a@"), 3, "is no author", id="toml-author"),
+        pytest.param(TOML.replace('"npu: try"', '"""a\nb"""'), 1, "one line", id="toml-title-two-lines"),
+        pytest.param(TOML.replace('"Because."', '" "'), 2, "reason is missing or empty", id="toml-empty-reason"),
+    ],
+)
+def test_metadata_that_is_wrong(me: Person, text: str, line: int, rule: str) -> None:
+    me.patch("own", "", toml=text)
+    answer = me("status")
+    assert answer.code == 2
+    assert f"patches/own/patch.toml:{line}: " in answer.err
+    assert rule in answer.err
+
+
+def test_metadata_without_a_key(me: Person) -> None:
+    me.patch("own", "", toml=TOML.replace('author = "A <a@example.org>"\n', ""))
+    answer = me("status")
+    assert answer.code == 2
+    assert "patches/own/patch.toml: author is missing" in answer.err
+    assert 'hint: add a line author = "…"' in answer.err
+
+
+def test_a_patch_without_a_codemod(me: Person) -> None:
+    (me.project / "patches" / PATCHES[0] / "codemod.py").unlink()
+    answer = me("status")
+    assert answer.code == 2
+    assert f"patches/{PATCHES[0]}/codemod.py does not exist" in answer.err
+
+
+@pytest.mark.parametrize(
+    ("requires", "rule"),
+    [
+        pytest.param({"a": ["b"], "b": ["a"]}, "in a circle: a -> b -> a", id="requires-cycle-of-two"),
+        pytest.param({"a": ["c"], "b": ["a"], "c": ["b"]}, "in a circle: a -> c -> b -> a", id="requires-cycle"),
+        pytest.param({"a": ["a"]}, "in a circle: a -> a", id="requires-itself"),
+        pytest.param({"a": ["b"], "b": []}, "'b', which comes later in the series", id="requires-later"),
+        pytest.param({"a": ["nope"]}, "'nope', which is not in the series", id="requires-unknown"),
+    ],
+)
+def test_requirements_that_cannot_be_met(me: Person, requires: dict[str, list[str]], rule: str) -> None:
+    for number, (name, needed) in enumerate(requires.items()):
+        listed = ", ".join(f'"{each}"' for each in needed)
+        me.patch(name, "", toml=f"{TOML}requires = [{listed}]\n", only=number == 0)
+    answer = me("status")
+    assert answer.code == 2
+    assert "patches/a/patch.toml:5: " in answer.err
+    assert rule in answer.err
+    assert "hint: " in answer.err
+
+
+def test_a_lock_that_nobody_wrote(me: Person) -> None:
+    (me.project / "patches" / "series.lock").write_text('version = 99\npin = "0.5.13"\n')
+    answer = me("status")
+    assert answer.code == 2
+    assert "series.lock: version 99 of the lock is not known" in answer.err
+
+
+@pytest.mark.parametrize("verb", [["status"], ["apply", "--dry-run"], ["diff", "--stat"], ["explain", "mtp_tracking"]])
+def test_without_a_project_the_packaged_series_is_used_and_said_so(
+    me: Person, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, verb: list[str]
+) -> None:
+    (tmp_path / "empty").mkdir()
+    monkeypatch.chdir(tmp_path / "empty")
+    answer = me(*verb)
+    assert answer.code == 0
+    assert (answer.out + answer.err).count("no project here: this is the series that ships with patchtool") == 1
+    assert list((tmp_path / "empty").iterdir()) == []
+
+
+@pytest.mark.parametrize("verb", [["refresh"], ["rebase", "--to", "v0.5.14"]])
+def test_verbs_that_write_need_a_project(
+    me: Person, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, verb: list[str]
+) -> None:
+    (tmp_path / "empty").mkdir()
+    monkeypatch.chdir(tmp_path / "empty")
+    answer = me(*verb)
+    assert answer.code == 2
+    assert str(tmp_path / "empty") in answer.err
+    assert f"hint: patchtool -C DIR {verb[0]}" in answer.err
+
+
+def test_a_project_is_found_from_a_folder_inside_it(me: Person, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(me.project / "patches" / "mtp_tracking")
+    assert me("status").code == 0
+    answer = me("apply", "--dry-run")
+    assert "ships with patchtool" not in answer.out
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder to somebody else")
+def test_a_project_of_another_user_is_refused(me: Person) -> None:
+    os.chown(me.project, 12345, 12345)
+    answer = me("status")
+    assert answer.code == 2
+    assert "belongs to another user (uid 12345), and a series is code" in answer.err
+    assert f"hint: patchtool -C {me.project} … if you trust it" in answer.err
+    assert me("status", "-C", me.project).code == 0
+
+
+def test_the_search_stops_at_a_file_systems_boundary(me: Person, monkeypatch: pytest.MonkeyPatch) -> None:
+    inside = me.project / "mounted"
+    inside.mkdir()
+    done = subprocess.run(["mount", "-t", "tmpfs", "tmpfs", str(inside)], capture_output=True, check=False)
+    if done.returncode != 0:
+        pytest.skip("mounting is not allowed here")
+    try:
+        monkeypatch.chdir(inside)
+        answer = me("status")
+    finally:
+        monkeypatch.chdir(me.project)
+        subprocess.run(["umount", str(inside)], check=True)
+    assert "no project here" in answer.out
+
+
+def test_a_project_folder_that_is_a_copy_elsewhere_gives_the_same(me: Person, tmp_path: Path) -> None:
+    other = shutil.copytree(me.project, tmp_path / "other")
+    assert me("status", "--json").document["patches"] == me("status", "--json", "-C", other).document["patches"]

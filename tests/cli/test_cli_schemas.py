@@ -1,0 +1,78 @@
+"""The JSON Schemas that ship: valid themselves, one for each document, and met by real output."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import ValidationError
+
+from tests.cli.lab import SCHEMAS, Answer, Person, registry
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+VERBS = ("apply", "unapply", "status", "diff", "explain", "fetch", "refresh", "survey", "rebase", "error")
+
+
+@pytest.mark.parametrize("name", ["common", *VERBS])
+def test_a_schema_is_a_schema(name: str) -> None:
+    schema = json.loads((SCHEMAS / f"{name}.json").read_bytes())
+    Draft202012Validator.check_schema(schema)
+    assert schema["$id"].endswith(f"/{name}.json")
+
+
+def test_there_are_no_others() -> None:
+    # Verbs that are not written yet bring theirs.
+    assert {path.stem for path in SCHEMAS.iterdir()} >= {"common", *VERBS}
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ["apply", "--output", "out"],
+        ["apply", "--dry-run"],
+        ["apply", "--dry-run", "--diff"],
+        ["status"],
+        ["diff"],
+        ["diff", "--stat"],
+        ["diff", "--range", "v0.5.13..v0.5.13"],
+        ["explain", "track_index_precompute"],
+        ["fetch"],
+        ["refresh"],
+        ["survey", "v0.5.13"],
+        ["survey", "v0.5.13", "--bisect", "mtp_tracking"],
+        ["rebase", "--to", "v0.5.13", "--dry-run", "--offline"],
+        ["status", "--on", "nonsense"],
+        ["apply", "--only", "nope"],
+        ["nope"],
+        [],
+    ],
+    ids=" ".join,
+)
+def test_real_output_meets_its_schema(me: Person, argv: list[str]) -> None:
+    answer = me(*argv, "--json")
+    document = answer.document
+    assert document["exit_code"] == answer.code
+    if "error" not in document:
+        assert document["verb"] == argv[0]
+
+
+def test_trees_and_failures_meet_their_schemas(me: Person, clone: Path, unpacked: Path) -> None:
+    for tree in (clone, unpacked):
+        for verb in ("status", "apply", "apply", "status", "unapply", "unapply"):
+            assert me(verb, "--tree", tree, "--json").document["verb"] == verb
+    me.patch("own", 'raise RuntimeError("on purpose")\n')
+    for argv in (["status"], ["apply"], ["diff"], ["explain", "own"], ["refresh"], ["survey", "v0.5.13"]):
+        assert me(*argv, "--json").document["verb"] == argv[0]
+
+
+def test_a_schema_refuses_what_is_not_documented(me: Person) -> None:
+    answer = me("status", "--json")
+    spoilt = json.loads(answer.out)
+    spoilt["patches"][0]["mood"] = "fine"
+    with pytest.raises(ValidationError):
+        _ = Answer(0, json.dumps(spoilt), "").document
+    assert registry().contents("https://patchtool.invalid/schema/1/common.json")

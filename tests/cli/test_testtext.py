@@ -1,0 +1,29 @@
+"""The terminal's text of a run."""
+
+from patchtool.cli.testtext import matrix_text
+from tests.cli.run_of_cells import judged, proofs
+
+
+def test_text() -> None:
+    said = matrix_text(judged(), proofs())
+    head = "patch  release  structural  pristine  patched  verdict\n"
+    head += "fast   v0.5.13  applied     red       green    agrees\n"
+    assert said.startswith(head)
+    assert "\\x1b[31m1\\x00" in said, "a terminal must not obey what upstream printed"
+    assert "v0.5.13/emulated/fast/wrong::test_state and 1 more: error: einops is not installed" in said
+    assert "v0.5.13 fast::test_syncs: syncs 12 -> 1" in said
+    assert "pristine/suite::test_eager: upstream wipes it" in said
+    assert "no kernel maths" in said
+    assert said.endswith(
+        "8 cells: 3 as-expected, 1 unexpected, 4 could-not-run (2 error, 3 failed, 1 passed, 1 skipped, 1 timeout)\n"
+    )
+
+
+def test_colours_and_every_cell_on_demand() -> None:
+    said = matrix_text(judged(), proofs(), verbose=True, color=True)
+    assert "\x1b[31mdisputes\x1b[0m" in said
+    assert "as-expected  failed  0.70 s  v0.5.13/emulated/pristine/fast::test_syncs" in said
+
+
+def test_nothing_ran() -> None:
+    assert matrix_text([], []) == "0 cells: 0 as-expected, 0 unexpected, 0 could-not-run\n"

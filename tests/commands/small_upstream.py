@@ -1,0 +1,151 @@
+"""A small upstream of our own with two patches for it: releases are made as wheels, so that everything else is real."""
+
+import hashlib
+import json
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from patchtool.cli import main
+
+CACHE = "python/sglang/srt/cache.py"
+SOURCE = '''\
+"""A cache of rows."""
+
+from kernels import copy_rows, rollback
+
+
+class Cache:
+    def fill(self, rows, slots):
+        """Point every row at its slot."""
+        total = len(rows)
+        self.table[0:total] = slots
+        self.table[total:] = 0
+        return total
+
+    def commit(self, state, tracked):
+        own = state.rows
+        copy_rows(state, own)
+        # undo what was too much
+        rollback(state, own)
+        return own
+'''
+DENSE = '''\
+"""The whole table gets slots of its own."""
+
+from patchtool.semantic import SemanticPatch, goal, never, replace
+
+
+class Dense(SemanticPatch):
+    """No row is pointed at slot 0."""
+
+    scope = "Cache.fill"
+    edit = replace(
+        """
+        self.table[0:TOTAL_] = SLOTS_
+        self.table[TOTAL_:] = 0
+        """,
+        "self.table[:] = SLOTS_",
+    )
+    goals = (goal("the whole table is filled", "self.table[:] = SLOTS_"),)
+    never = (never("the tail is zeroed", "self.table[TOTAL_:] = 0"),)
+'''
+TRACKING = '''\
+"""Tracked rows are committed too."""
+
+from patchtool.semantic import SemanticPatch, given, goal, insert_before, param, unread
+
+
+class Tracking(SemanticPatch):
+    """Before the own rows are rolled back."""
+
+    scope = "Cache.commit"
+    roles = {"TRACK_": param("tracked", "track_slots")}
+    given = (given("own rollback", "rollback(STATE_, OWN_)"),)
+    defect = unread("TRACK_")
+    edit = insert_before(
+        "rollback(STATE_, OWN_)",
+        """
+        # tracked rows first
+        copy_rows(STATE_, TRACK_)
+        """,
+    )
+    goals = (goal("tracked rows are copied", "copy_rows(STATE_, TRACK_)", ahead_of="rollback(STATE_, OWN_)"),)
+'''
+METADATA = """\
+title = "{title}"
+reason = "A test."
+author = "Test <test@example.org>"
+targets = ["python/sglang/srt/cache.py"]
+since = "1.0"
+"""
+
+
+@dataclass
+class Outcome:
+    """What one run said."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def document(self) -> dict[str, Any]:
+        parsed: dict[str, Any] = json.loads(self.out)
+        return parsed
+
+    def states(self) -> dict[str, str]:
+        return {patch["name"]: patch["state"] for patch in self.document["patches"]}
+
+    def reasons(self) -> dict[str, str | None]:
+        return {patch["name"]: patch["reason"] for patch in self.document["patches"]}
+
+
+class SmallUpstream:
+    """Releases in a folder of wheels, and a project that is pinned to the first one."""
+
+    def __init__(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        self.folder = folder
+        self.links = folder / "links"
+        self.links.mkdir()
+        self.project = folder / "project"
+        self._capsys = capsys
+        for name, codemod in (("dense", DENSE), ("tracking", TRACKING)):
+            patch = self.project / "patches" / name
+            patch.mkdir(parents=True)
+            (patch / "codemod.py").write_text(codemod)
+            (patch / "patch.toml").write_text(METADATA.format(title=f"cache: {name}"))
+        (self.project / "patches" / "series").write_text("dense\ntracking\n")
+
+    def release(self, version: str, files: dict[str, str]) -> Path:
+        """Publish a release."""
+        path = self.links / f"sglang-{version}-py3-none-any.whl"
+        everything = {"sglang/__init__.py": "", "sglang/srt/__init__.py": ""}
+        everything |= {name.removeprefix("python/"): text for name, text in files.items()}
+        info = f"sglang-{version}.dist-info"
+        everything[f"{info}/METADATA"] = f"Metadata-Version: 2.1\nName: sglang\nVersion: {version}\n"
+        everything[f"{info}/WHEEL"] = "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+        everything[f"{info}/RECORD"] = ""
+        with zipfile.ZipFile(path, "w") as archive:
+            for name, text in everything.items():
+                archive.writestr(zipfile.ZipInfo(name, (2026, 1, 1, 0, 0, 0)), text)
+        return path
+
+    def pin(self, version: str) -> None:
+        digest = hashlib.sha256((self.links / f"sglang-{version}-py3-none-any.whl").read_bytes()).hexdigest()
+        (self.project / "upstream-pin.txt").write_text(f"sglang=={version} \\\n    --hash=sha256:{digest}\n")
+
+    def run(self, *words: str) -> Outcome:
+        store = self.folder / "store"
+        self._capsys.readouterr()
+        code = main(["-C", str(self.project), "--store", str(store), "--find-links", str(self.links), *words])
+        told = self._capsys.readouterr()
+        return Outcome(code, told.out, told.err)
+
+    def written(self) -> dict[str, bytes]:
+        """Every file of the project that a rebase may write."""
+        names = ("upstream-pin.txt", "patches/series.lock", "CHANGELOG.md")
+        return {n: (self.project / n).read_bytes() for n in names if (self.project / n).exists()}

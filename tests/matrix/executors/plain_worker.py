@@ -1,0 +1,37 @@
+"""A worker that needs no torch: the real one's protocol and forks, with tests that import nothing of upstream."""
+
+import os
+import runpy
+import sys
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from patchtool.matrix import worker
+
+
+def prepare(setup: Mapping[str, Any]) -> str:
+    sys.path.insert(0, setup["tree"])
+    import sglang
+
+    return getattr(sglang, "FAULT", "")
+
+
+def run(job: Mapping[str, Any]) -> dict[str, Any]:
+    started = time.monotonic()
+    outcome, detail = "passed", ""
+    os.environ["OVERLAY"] = job["overlay"]
+    try:
+        runpy.run_path(job["file"])[job["function"]]()
+    except AssertionError as error:
+        outcome, detail = "failed", str(error)
+    return {
+        "outcome": outcome,
+        "detail": detail,
+        "seconds": time.monotonic() - started,
+        "numbers": {"pid": os.getpid()},
+    }
+
+
+if __name__ == "__main__":
+    sys.exit(worker.main(prepare, run))

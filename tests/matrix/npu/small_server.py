@@ -1,0 +1,70 @@
+"""A small OpenAI-compatible server with the real one's arguments: as good as its tree, and it fails on order."""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import sglang
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--host")
+parser.add_argument("--port", type=int)
+parser.add_argument("--model-path")
+parser.add_argument("--fault", default=getattr(sglang, "FAULT", ""))
+asked = parser.parse_args()
+answered = 0
+
+
+class Handler(BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        if asked.fault == "unhealthy":
+            self.send_error(503)
+        elif asked.fault == "hangs":
+            time.sleep(600)
+        elif asked.fault == "garbage":
+            self.wfile.write(b"\x00\x01 this is not HTTP\n")
+        else:
+            self._say({"data": [{"id": asked.model_path}]})
+
+    def do_POST(self) -> None:
+        global answered
+        self.rfile.read(int(self.headers["Content-Length"]))
+        answered += 1
+        if asked.fault == "dies later" and answered > 3:
+            print("RuntimeError: device lost", flush=True)  # noqa: T201
+            os._exit(70)
+        # the first of every ten answers are right, as many as the tree is good for
+        right = (answered - 1) % 10 < sglang.RIGHT
+        content = "right" if right else "wrong"
+        choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": content}}
+        # evalscope's client refuses answers that leave one of these out
+        head = {"id": str(answered), "object": "chat.completion", "created": 0, "model": asked.model_path}
+        usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
+        self._say({**head, "choices": [choice], "usage": usage})
+
+    def _say(self, body: object) -> None:
+        data = json.dumps(body).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+if asked.fault == "does not start":
+    print("AttributeError: 'NPUMHATokenToKVPool' object has no attribute 'data_strides'", flush=True)  # noqa: T201
+    sys.exit(1)
+if asked.fault == "leaves children":
+    subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+if "SMALL_SERVER_PID" in os.environ:
+    with open(os.environ["SMALL_SERVER_PID"], "a") as file:  # noqa: PTH123
+        file.write(f"{os.getpid()}\n")
+server = ThreadingHTTPServer((asked.host, asked.port), Handler)
+threading.Thread(target=server.serve_forever).start()

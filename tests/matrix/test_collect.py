@@ -1,0 +1,57 @@
+from pathlib import Path
+
+import pytest
+
+from patchtool.domain.errors import InputError
+from patchtool.matrix.cell import Tier
+from patchtool.matrix.collect import collect_patch, collect_suite, read_tests
+
+
+def written(folder: Path, text: str) -> Path:
+    folder.mkdir(exist_ok=True)
+    path = folder / "test_it.py"
+    path.write_text(text)
+    return path
+
+
+def test_a_patchs_test_needs_its_patch(tmp_path: Path) -> None:
+    written(tmp_path / "my_patch", "import torch_that_is_not_there\ndef test_a(): ...\ndef helper(): ...\n")
+    (test,) = collect_patch(tmp_path / "my_patch")
+    assert (test.name, test.owner, test.needs, test.tiers) == (
+        "my_patch::test_a",
+        "my_patch",
+        ("my_patch",),
+        (Tier.EMULATED,),
+    )
+
+
+def test_what_trial_says_is_read(tmp_path: Path) -> None:
+    text = "@trial(needs=('a', 'b'), mode='graph', tiers=('npu',), gate=True)\ndef test_a(): ...\n"
+    (test,) = read_tests(written(tmp_path, text))
+    assert (test.name, test.needs, test.mode, test.tiers, test.gate) == (
+        "it::test_a",
+        ("a", "b"),
+        "graph",
+        (Tier.NPU,),
+        True,
+    )
+
+
+def test_a_guard_needs_nothing(tmp_path: Path) -> None:
+    (test,) = read_tests(written(tmp_path, "@trial(needs=())\ndef test_a(): ...\n"), owner="mine")
+    assert test.needs == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [("def test_a(:", "test_it.py:1: not Python"), ("@trial(needs=NAMES)\ndef test_a(): ...", "literals only")],
+)
+def test_bad_files_are_named(tmp_path: Path, text: str, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        read_tests(written(tmp_path, text))
+
+
+def test_the_suite_ships_its_tests() -> None:
+    names = [test.name for test in collect_suite()]
+    assert len(names) == len(set(names)) > 10
+    assert any(test.gate for test in collect_suite())

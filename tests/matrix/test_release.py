@@ -1,0 +1,145 @@
+"""The matrix on real releases: every patch is proven, every subset behaves, every mutant dies."""
+
+import json
+import sys
+import zipfile
+from collections.abc import Callable
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from patchtool.adapters.metadata import read_patch
+from patchtool.commands.rendering import render, selected
+from patchtool.domain.objects import blob_id
+from patchtool.domain.patch import PatchInfo
+from patchtool.domain.release import Release
+from patchtool.domain.series import parse_series
+from patchtool.domain.state import Proof
+from patchtool.matrix.cell import Tier, Verdict
+from patchtool.matrix.collect import collect_patch, collect_suite
+from patchtool.matrix.document import cell_document, proof_document
+from patchtool.matrix.local import Options
+from patchtool.matrix.matrixfile import read_matrix
+from patchtool.matrix.mutants import fates, mutant_cells, mutated, read_mutants
+from patchtool.matrix.plan import Series, ablation_cells, proof_cells
+from patchtool.matrix.run import run_cells
+from patchtool.matrix.static import STATIC_TESTS
+from patchtool.matrix.subject import Subject
+from patchtool.matrix.verdict import judge, prove
+
+pytestmark = pytest.mark.emulated
+PROJECT = Path(__file__).parents[2]
+PATCHES = PROJECT / "patches"
+NAMES = tuple(entry.name for entry in parse_series((PATCHES / "series").read_text(), "patches/series"))
+TESTS = (*(test for name in NAMES for test in collect_patch(PATCHES / name)), *collect_suite())
+KNOWN = read_matrix(PROJECT / "ci" / "matrix.toml").known_red
+
+
+class Folder:
+    """A tree in a folder, as patches are judged on it."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+
+    def read(self, path: str) -> bytes | None:
+        file = self._root / path.removeprefix("python/")
+        return file.read_bytes() if file.is_file() else None
+
+    def blob_ids(self, paths: Any) -> Any:
+        return {path: blob_id(data) for path in paths if (data := self.read(path)) is not None}
+
+    def containing(self, word: str) -> list[str]:
+        return []
+
+
+class Rendered:
+    """A release with its series, and the overlay of every subset."""
+
+    def __init__(self, release: Release, root: Path) -> None:
+        self._tree, self._infos = Folder(root), tuple(read_patch(PATCHES / name) for name in NAMES)
+        states = {each.info.name: each.judgement.state for each in self._render(self._infos, release).patches}
+        self.series = Series(release, states, {info.name: info.requires for info in self._infos})
+        applied = self.series.applied
+        subsets = [subset for size in range(len(applied) + 1) for subset in combinations(applied, size)]
+        overlays = {
+            subset: self._render(selected(self._infos, subset, ()), release).contents for subset in subsets if subset
+        }
+        self.subject = Subject(release, root, overlays)
+
+    def _render(self, infos: tuple[PatchInfo, ...], release: Release) -> Any:
+        return render(infos, self._tree, release)
+
+
+@pytest.fixture(scope="module")
+def rendered(wheel: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory) -> Any:
+    made: dict[str, Rendered] = {}
+
+    def make(version: str) -> Rendered:
+        if version not in made:
+            root = tmp_path_factory.mktemp(version)
+            with zipfile.ZipFile(wheel(version)) as archive:
+                archive.extractall(root, [name for name in archive.namelist() if not name.endswith(".so")])
+            made[version] = Rendered(Release(version), root)
+        return made[version]
+
+    return make
+
+
+@pytest.fixture(scope="module")
+def options(test_cache: Path) -> Options:
+    return Options(python=sys.executable, jobs=2, cache=test_cache / "bytecode", timeout=120)
+
+
+def unexpected(judged: Any) -> Any:
+    return [json.dumps(cell_document(each)) for each in judged if each.verdict is not Verdict.AS_EXPECTED]
+
+
+def test_every_subset_on_the_pin_does_what_it_predicts(rendered: Any, options: Any) -> None:
+    pin = rendered("0.5.13")
+    cells = [*proof_cells(pin.series, STATIC_TESTS, Tier.STATIC), *ablation_cells(pin.series, TESTS, known=KNOWN)]
+    judged = judge(list(run_cells(cells, [pin.subject], options)))
+    assert len({cell.patches for cell in cells}) == 16
+    assert unexpected(judged) == []
+    assert {proof.verdict for proof in prove(pin.series, judged)} == {Proof.AGREES}
+
+
+def test_every_mutant_is_killed(rendered: Any, options: Any) -> None:
+    pin = rendered("0.5.13")
+    mutants = [mutant for name in NAMES for mutant in read_mutants(PATCHES / name)]
+    overlays = {}
+    for mutant in mutants:
+        subset = pin.series.with_required(mutant.patch)
+        key = (*subset, mutant.label)
+        overlays[key] = mutated(mutant, pin.subject.overlays[subset])
+    subject = Subject(pin.series.release, pin.subject.tree, overlays)
+    found = fates(list(run_cells(mutant_cells(pin.series, TESTS, mutants), [subject], options)))
+    assert len(found) == len(mutants) > 20
+    assert [fate for fate in found if not fate.killed] == []
+
+
+def test_host_syncs_stop_growing_with_the_layers(rendered: Any, options: Any) -> None:
+    pin = rendered("0.5.13")
+    test = next(test for test in TESTS if test.name.endswith("test_syncs_do_not_grow_with_the_layers"))
+    results = list(run_cells(ablation_cells(pin.series, [test]), [pin.subject], options))
+    numbers = {"track_index_precompute" in result.cell.patches: result.numbers for result in results}
+    assert {name: numbers[False][name] for name in ("syncs in 3 layers", "syncs in 6 layers")} == {
+        "syncs in 3 layers": 6,
+        "syncs in 6 layers": 12,
+    }
+    assert numbers[True]["syncs per batch of 3 layers"] == numbers[True]["syncs per batch of 6 layers"] == 3
+
+
+def test_a_commit_that_is_skipped_is_found_by_the_test(rendered: Any, options: Any) -> None:
+    later = rendered("0.5.16")
+    results = list(run_cells(proof_cells(later.series, TESTS, known=KNOWN), [later.subject], options))
+    judged = judge(results, proven_red=[test.name for test in TESTS])
+    proofs = {proof.patch: proof for proof in prove(later.series, judged)}
+    assert {name: proof.verdict for name, proof in proofs.items()} == {
+        "ssm_index_layout": Proof.AGREES,
+        "mtp_tracking": Proof.DISPUTES,
+        "kv_copy_override": Proof.AGREES,
+        "track_index_precompute": Proof.AGREES,
+    }
+    assert "SSM of own slot 3 after last steps [0, 0, 0]" in proof_document(proofs["mtp_tracking"])["detail"]

@@ -1,0 +1,112 @@
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from patchtool.domain.state import Proof, State
+from patchtool.matrix.cell import Cell, CellResult, Colour, Outcome, Tier, Verdict
+from patchtool.matrix.plan import Series
+from patchtool.matrix.verdict import judge, prove
+
+from .conftest import RELEASE, a_test
+
+P, F, E = Outcome.PASSED, Outcome.FAILED, Outcome.ERROR
+OWN = a_test("one::own", owner="one", needs=("one",))
+GUARD = a_test("one::guard", owner="one")
+GATE = a_test("states::gate", gate=True)
+
+
+def result(test: Any, outcome: Any, patches: Any = (), expected: Any = Colour.GREEN) -> Any:
+    return CellResult(Cell(RELEASE, patches, Tier.EMULATED, test, expected), outcome, detail="asserted")
+
+
+def run(pristine: Any, patched: Any, guard: Any = P) -> Any:
+    return [
+        result(OWN, pristine, expected=Colour.RED),
+        result(GUARD, guard),
+        result(OWN, patched, ("one",)),
+        result(GUARD, P, ("one",)),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("outcome", "expected", "verdict"),
+    [
+        (P, Colour.GREEN, Verdict.AS_EXPECTED),
+        (F, Colour.RED, Verdict.AS_EXPECTED),
+        (P, Colour.RED, Verdict.UNEXPECTED),
+        (F, Colour.GREEN, Verdict.UNEXPECTED),
+        (E, Colour.RED, Verdict.COULD_NOT_RUN),
+        (Outcome.TIMEOUT, Colour.GREEN, Verdict.COULD_NOT_RUN),
+        (Outcome.SKIPPED, Colour.GREEN, Verdict.COULD_NOT_RUN),
+        (P, None, Verdict.COULD_NOT_RUN),
+    ],
+)
+def test_an_error_is_no_red(outcome: Any, expected: Any, verdict: Any) -> None:
+    (judged,) = judge([result(GUARD, outcome, expected=expected)])
+    assert judged.verdict is verdict
+
+
+def test_a_green_counts_only_beside_its_red() -> None:
+    green = result(OWN, P, ("one",))
+    assert judge([green])[0].verdict is Verdict.COULD_NOT_RUN
+    assert judge([green], proven_red=[OWN.name])[0].verdict is Verdict.AS_EXPECTED
+    assert judge([green, result(OWN, F, expected=Colour.RED)])[0].verdict is Verdict.AS_EXPECTED
+    assert judge([green, result(OWN, E, expected=Colour.RED)])[0].verdict is Verdict.COULD_NOT_RUN
+
+
+@pytest.mark.parametrize("outcome", [F, E])
+def test_nothing_counts_behind_a_shut_gate(outcome: Any) -> None:
+    verdicts = [each.verdict for each in judge([result(GATE, outcome), *run(F, P)])]
+    assert verdicts[1:] == [Verdict.COULD_NOT_RUN] * 4
+
+
+def test_a_gate_with_nothing_to_test_is_open() -> None:
+    verdicts = [each.verdict for each in judge([result(GATE, Outcome.SKIPPED), *run(F, P)])]
+    assert verdicts == [Verdict.COULD_NOT_RUN, *[Verdict.AS_EXPECTED] * 4]
+
+
+def only(state: Any) -> Any:
+    return Series(RELEASE, {"one": state}, {})
+
+
+@pytest.mark.parametrize(
+    ("results", "proof"),
+    [
+        (run(F, P), Proof.AGREES),
+        (run(P, P), Proof.DISPUTES),
+        (run(F, F), Proof.DISPUTES),
+        (run(E, P), Proof.NONE),
+        (run(F, E), Proof.NONE),
+        ([result(GATE, F), *run(F, P)], Proof.NONE),
+        ([], Proof.NONE),
+    ],
+)
+def test_applied_means_red_before_and_green_after(results: Any, proof: Any) -> None:
+    assert prove(only(State.APPLIED), judge(results))[0].verdict is proof
+
+
+@pytest.mark.parametrize(
+    ("own", "guard", "seen", "proof"),
+    [
+        (P, P, True, Proof.AGREES),
+        (F, P, True, Proof.DISPUTES),
+        (P, F, True, Proof.DISPUTES),
+        (P, P, False, Proof.NONE),
+        (E, P, True, Proof.NONE),
+    ],
+)
+def test_landed_means_green_before(own: Any, guard: Any, seen: Any, proof: Any) -> None:
+    judged = judge([result(OWN, own), result(GUARD, guard)], proven_red=[OWN.name] if seen else [])
+    (found,) = prove(only(State.LANDED), judged)
+    assert (found.verdict, found.patched) == (proof, None)
+
+
+@pytest.mark.parametrize("state", [State.CONFLICT, State.ABSENT, State.BLOCKED])
+def test_without_structure_there_is_no_proof(state: Any) -> None:
+    assert prove(only(state), judge(run(F, P)))[0].verdict is Proof.NONE
+
+
+def test_a_dispute_tells_the_asserted_value() -> None:
+    judged = judge([replace(result(OWN, F), detail="got 0, want 1")])
+    assert prove(only(State.LANDED), judged)[0].detail == "one::own: got 0, want 1"
