@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 from collections.abc import Iterator, Mapping, Sequence
 
 from patchtool.semantic.edits import Splice
@@ -110,14 +111,18 @@ def _check_effects(splice: Splice) -> None:
 
 
 def _check_assigned(place: Place, splice: Splice, filled: Sequence[ast.stmt]) -> None:
+    """Every name that the new code reads has a value: a local one surely, any other one as far as the module shows."""
     if place.flow is None:
         return
     known = set(place.flow.assigned(splice.near, after=splice.behind))
+    module = place.source.names.bound | {n.id for s in splice.replaced for n in walk(s) if isinstance(n, ast.Name)}
     for statement in filled:
         stored = {n.id for n in walk(statement) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
         for node in walk(statement):
-            if not isinstance(node, ast.Name) or not isinstance(node.ctx, ast.Load):
+            if not isinstance(node, ast.Name) or not isinstance(node.ctx, ast.Load) or node.id in known | stored:
                 continue
-            if node.id in place.local_names and node.id not in known | stored:
+            if node.id in place.local_names:
                 raise CannotFill("name-unavailable", f"{node.id} is not surely assigned at the site")
+            if node.id not in module and "*" not in module and not hasattr(builtins, node.id):
+                raise CannotFill("name-unavailable", f"{node.id} is bound nowhere in this module")
         known |= stored

@@ -73,6 +73,7 @@ MUST_REFUSE = [
     (F2, "commit-in-loop", [edit(COMMIT, "        for _ in self.twice:\n    " + COMMIT)]),
     (F2, "commit-behind-or", [edit(COMMIT, COMMIT.replace("move_", "self.off or move_"))]),
     (F2, "rollback-by-another-condition", [edit("        if slots.numel() > 0:", "        if slots.numel() > 1:")]),
+    (F2, "buffer-never-assigned", [edit("        conv = caches.conv[0]\n", "")]),
     (F2, "two-rollbacks", [edit(ROLLBACK, ROLLBACK + ROLLBACK)]),
     (F2, "two-commits", [edit(COMMIT, COMMIT + COMMIT)]),
     (F2, "slots-rebound-between", [edit(COMMIT, COMMIT + "        slots = slots + 1\n")]),

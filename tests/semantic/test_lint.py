@@ -1,5 +1,6 @@
 """What is wrong with a codemod is said with the line it is about."""
 
+# ruff: noqa: E501
 # mypy: allow-untyped-defs, allow-incomplete-defs
 
 from __future__ import annotations
