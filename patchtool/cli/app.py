@@ -216,16 +216,33 @@ def test(
     fail_fast: Annotated[bool, typer.Option("--fail-fast", help="Stop at the first that is not as expected.")] = False,
     timeout: Annotated[str, typer.Option("--timeout", metavar="SECONDS", help="Per cell, default the matrix's.")] = "",
     python: Annotated[str, typer.Option("--python", metavar="FILE", help="The cells' interpreter, with torch.")] = "",
+    executor: Annotated[str, typer.Option("--executor", metavar="NAME", help="local or ray.")] = "local",
+    address: Annotated[str, typer.Option("--address", metavar="ADDRESS", help="Of the Ray cluster, or local.")] = "",
+    fresh: Annotated[bool, typer.Option("--fresh", help="Run everything again.")] = False,
+    rerun_failed: Annotated[bool, typer.Option("--rerun-failed", help="Only what was off last time.")] = False,
+    junit: Annotated[str, typer.Option("--junit", metavar="FILE", help="Write JUnit XML.")] = "",
+    annotate: Annotated[bool, typer.Option("--github", help="Add GitHub annotations.")] = False,
 ) -> int:
     """Run the test matrix on the patched tree."""
     from patchtool.commands.test import TestOptions
     from patchtool.commands.test import test as command
 
     options = TestOptions(
-        tuple(release or ()), _path(tree), tuple(patch or ()), tuple(tier or ()), mode, select, fail_fast,
-        _seconds("--timeout", timeout), python,
-    )  # fmt: skip
-    return _tested(command(_session(), options))
+        releases=tuple(release or ()),
+        tree=_path(tree),
+        patches=tuple(patch or ()),
+        tiers=tuple(tier or ()),
+        mode=mode,
+        select=select,
+        fail_fast=fail_fast,
+        timeout=_seconds("--timeout", timeout),
+        python=python,
+        executor=executor,
+        address=address,
+        fresh=fresh,
+        rerun_failed=rerun_failed,
+    )
+    return _tested(command(_session(), options), junit, annotate)
 
 
 @app.command(epilog="Example: patchtool refresh mtp_tracking")

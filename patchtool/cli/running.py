@@ -68,13 +68,26 @@ def mapped(report: Report, markdown: bool) -> int:
     return int(report.exit_code)
 
 
-def tested(result: Tested) -> int:
-    """Show a run of the matrix."""
+def tested(result: Tested, junit: str, annotate: bool) -> int:
+    """Show a run of the matrix, and write it down for whoever reads JUnit or GitHub's annotations."""
     from dataclasses import replace
 
-    from patchtool.cli.tests import tests_text
+    from patchtool.cli.render import colorful
+    from patchtool.cli.testtext import matrix_text
 
-    words = tests_text(result.verdicts, result.proofs, verbose=_current.face.verbose)
+    if junit:
+        from patchtool.adapters.files import atomic_write
+        from patchtool.cli.junit import junit_xml
+
+        atomic_write(Path(junit), junit_xml(result.verdicts, result.proofs))
+    face = _current.face
+    words = matrix_text(
+        result.verdicts, result.proofs, verbose=face.verbose, color=face.color and not face.json and colorful()
+    )
+    if annotate:
+        from patchtool.cli.annotations import github_annotations
+
+        words += github_annotations(result.verdicts, result.proofs, Path.cwd())
     return show(replace(result.report, text=words))
 
 

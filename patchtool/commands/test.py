@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -20,10 +20,15 @@ from patchtool.domain.report import Report, Upstream
 from patchtool.domain.state import Proof
 from patchtool.matrix.cell import Cell, CellResult, Colour, Outcome, Test, Tier
 from patchtool.matrix.collect import collect_patch, collect_suite
+from patchtool.matrix.executors import executor
+from patchtool.matrix.executors.settings import Settings
+from patchtool.matrix.fingerprint import fingerprint
 from patchtool.matrix.local import Options
 from patchtool.matrix.matrixfile import Matrix, read_matrix
+from patchtool.matrix.npu.models import parse_served
+from patchtool.matrix.npu.rows import row_cells
 from patchtool.matrix.plan import Series, ablation_cells, proof_cells
-from patchtool.matrix.run import run_cells
+from patchtool.matrix.resultcache import ResultCache
 from patchtool.matrix.verdict import Judged, PatchProof, judge, prove
 
 MATRIX = "ci/matrix.toml"
@@ -43,6 +48,10 @@ class TestOptions:
         fail_fast: Whether to stop at the first cell that is not as expected.
         timeout: Seconds per cell, instead of the matrix's.
         python: The interpreter of the cells, with torch in it.
+        executor: Where cells run, ``local`` or ``ray``.
+        address: Of the cluster.
+        fresh: Whether to run everything again, whatever earlier runs said.
+        rerun_failed: Whether to run only what was not as expected last time.
     """
 
     __test__ = False  # pytest would take the class for tests
@@ -56,11 +65,16 @@ class TestOptions:
     fail_fast: bool = False
     timeout: float = 0.0
     python: str = ""
+    executor: str = "local"
+    address: str = ""
+    fresh: bool = False
+    rerun_failed: bool = False
 
     @property
     def narrows(self) -> bool:
         """Whether some cells of a proof are left out, so that nothing may be recorded."""
-        return bool(self.patches or self.tiers or self.mode or self.select or self.fail_fast)
+        narrow = (self.patches, self.tiers, self.mode, self.select, self.fail_fast, self.rerun_failed)
+        return any(narrow)
 
 
 @dataclass
@@ -105,14 +119,19 @@ def test(session: Session, options: TestOptions) -> Tested:
     tests = _tests(project, options)
     run = Run()
     grounds = _grounds(session, matrix, options)
+    cache = _cache(session, grounds, options)
     for ground in grounds:
         series, cells = _plan(session, ground, matrix, tests, options)
         run.series.append(series)
         run.cells += cells
-        _execute(session, run, ground, cells, matrix, options)
+    if options.rerun_failed:
+        failed = cache.last_failed()
+        run.cells = [cell for cell in run.cells if failed is None or cell.id in failed or cell.test.gate]
+    _execute(session, run, grounds, cache, matrix, options)
     files = {test.name: Path(test.path) for test in tests}
     verdicts = judge(run.results, proven_red(session.store.path, files))
     remember_red(session.store.path, files, seen_red(run.results))
+    cache.remember(verdicts)
     proofs = [proof for series in run.series for proof in prove(series, verdicts)]
     notes = [note for ground in grounds for note in ground.notes]
     if not options.narrows and not project.packaged and options.tree is None:
@@ -174,22 +193,43 @@ def _plan(
         make = proof_cells if plan == "proofs" else ablation_cells
         for cell in make(series, tests, tier, matrix.known_red):
             cells.setdefault(cell.id, cell)
-    tiers = {Tier(text) for text in options.tiers} or set(Tier)
+    if any(tier is Tier.NPU for _, tier in plans):
+        path = session.project.root / MATRIX
+        for cell in row_cells(series, parse_served(path.read_bytes(), MATRIX), path):
+            cells.setdefault(cell.id, cell)
+    tiers = {_tier(text) for text in options.tiers} or set(Tier)
     return series, [c for c in cells.values() if c.tier in tiers and (c.test.gate or options.select in c.id)]
 
 
+def _cache(session: Session, grounds: Sequence[Ground], options: TestOptions) -> ResultCache:
+    """What cells said before, on releases from the store: a folder of somebody's may change under us."""
+    commits = {ground.release: ground.stored.commit for ground in grounds if ground.stored is not None}
+    return ResultCache(session.store.path / "results", commits, fingerprint(options.python or sys.executable))
+
+
+def _tier(text: str) -> Tier:
+    if text not in [tier.value for tier in Tier]:
+        raise InputError(f"there is no tier {text!r}", hint=f"tiers: {', '.join(tier.value for tier in Tier)}")
+    return Tier(text)
+
+
 def _execute(
-    session: Session, run: Run, ground: Ground, cells: Sequence[Cell], matrix: Matrix, options: TestOptions
+    session: Session, run: Run, grounds: Sequence[Ground], cache: ResultCache, matrix: Matrix, options: TestOptions
 ) -> None:
-    cache = session.store.path / "bytecode"
-    chosen = Options(timeout=options.timeout or matrix.timeout, jobs=os.cpu_count() or 1, cache=cache)
+    chosen = Options(timeout=options.timeout or matrix.timeout, cache=session.store.path / "bytecode")
     if options.python:
         chosen = replace(chosen, python=options.python)
-    for result in run_cells(cells, [subject(session, ground, {cell.patches for cell in cells})], chosen):
+    runner = executor(options.executor, Settings(chosen, address=options.address))
+    subjects = [
+        subject(session, ground, {cell.patches for cell in run.cells if cell.release == ground.release})
+        for ground in grounds
+    ]
+    results = cache.run(runner, run.cells, subjects, fresh=options.fresh or options.rerun_failed)
+    for result in results:
         run.results.append(result)
         session.progress("running cells", len(run.results), len(run.cells))
         if options.fail_fast and _is_off(result):
-            return
+            break
 
 
 def _is_off(result: CellResult) -> bool:

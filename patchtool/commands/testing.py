@@ -8,6 +8,7 @@ from typing import Any
 from patchtool.domain.errors import ExitCode
 from patchtool.domain.state import Proof
 from patchtool.matrix.cell import Outcome, Verdict
+from patchtool.matrix.document import cell_document, proof_document
 from patchtool.matrix.verdict import Judged, PatchProof
 
 
@@ -25,34 +26,6 @@ def exit_code_of(verdicts: Sequence[Judged], proofs: Sequence[PatchProof]) -> Ex
 def document(verdicts: Sequence[Judged], proofs: Sequence[PatchProof]) -> dict[str, Any]:
     """The ``cells`` and ``proofs`` of the JSON document."""
     return {
-        "cells": [_cell(each) for each in verdicts],
-        "proofs": [
-            {
-                "patch": proof.patch,
-                "release": proof.release.tag,
-                "structural": proof.structural.value,
-                "pristine": proof.pristine.value if proof.pristine else None,
-                "patched": proof.patched.value if proof.patched else None,
-                "verdict": proof.verdict.value,
-                "detail": proof.detail or None,
-            }
-            for proof in proofs
-        ],
-    }
-
-
-def _cell(judged: Judged) -> dict[str, Any]:
-    result, cell = judged.result, judged.result.cell
-    return {
-        "id": cell.id,
-        "tier": cell.tier.value,
-        "release": cell.release.tag,
-        "patches": list(cell.patches),
-        "test": cell.test.name,
-        "outcome": result.outcome.value,
-        "expected": cell.expected.value if cell.expected else None,
-        "verdict": judged.verdict.value,
-        "seconds": result.seconds,
-        "detail": judged.why or result.detail or None,
-        "numbers": dict(result.numbers),
+        "cells": [cell_document(each) for each in verdicts],
+        "proofs": [proof_document(each) for each in proofs],
     }
