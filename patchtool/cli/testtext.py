@@ -34,7 +34,7 @@ def matrix_text(
     parts = [_proofs(proofs, color=color) if proofs else ""]
     parts.append(_section("unexpected", [_unexpected(each) for each in judged if each.verdict is Verdict.UNEXPECTED]))
     parts.append(_section("could not run", _silent(judged)))
-    parts.append(_section("red for reasons outside the series", [_known(each) for each in judged if _is_known(each)]))
+    parts.append(_section("red for reasons outside the series", _known(judged)))
     parts.append(_section("numbers", _numbers(judged)))
     if verbose:
         parts.append(_section("cells", [_cell(each) for each in judged]))
@@ -95,8 +95,14 @@ def _is_known(judged: Judged) -> bool:
     return judged.verdict is Verdict.AS_EXPECTED and bool(judged.result.cell.reason)
 
 
-def _known(judged: Judged) -> str:
-    return f"{judged.result.cell.id}: {judged.result.cell.reason}"
+def _known(judged: Iterable[Judged]) -> list[str]:
+    """Each test once, with how many of its cells are red."""
+    found = Counter(
+        (str(each.result.cell.release), each.result.cell.test.name, each.result.cell.reason)
+        for each in judged
+        if _is_known(each)
+    )
+    return [f"{release} {test}, {count} cells: {reason}" for (release, test, reason), count in found.items()]
 
 
 def _numbers(judged: Iterable[Judged]) -> list[str]:
