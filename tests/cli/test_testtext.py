@@ -12,7 +12,7 @@ def test_text() -> None:
     assert "\\x1b[31m1\\x00" in said, "a terminal must not obey what upstream printed"
     assert "v0.5.13/emulated/fast/wrong::test_state and 1 more: error: einops is not installed" in said
     assert "v0.5.13 fast::test_syncs: syncs 12 -> 1" in said
-    assert "pristine/suite::test_eager: upstream wipes it" in said
+    assert "v0.5.13 suite::test_eager, 1 cells: upstream wipes it" in said
     assert "no kernel maths" in said
     assert said.endswith(
         "8 cells: 3 as-expected, 1 unexpected, 4 could-not-run (2 error, 3 failed, 1 passed, 1 skipped, 1 timeout)\n"
