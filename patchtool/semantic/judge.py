@@ -13,7 +13,7 @@ from patchtool.semantic.match import Bindings
 from patchtool.semantic.methods import Method
 from patchtool.semantic.patch import Methods, Parameter, Rule, Transform
 from patchtool.semantic.place import Hit, Place
-from patchtool.semantic.scopes import find_scope, Function, lineage, parameters, Scope, ScopeProblem, unresolved_bases
+from patchtool.semantic.scopes import Function, Scope, ScopeProblem, find_scope, lineage, parameters, unresolved_bases
 from patchtool.semantic.source import Source
 from patchtool.semantic.template import template
 

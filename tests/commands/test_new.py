@@ -35,7 +35,9 @@ def test_a_draft_from_a_diff_applies_as_it_was_drafted(upstream: SmallUpstream, 
     states = upstream.run("status", "--json").states()
     assert states["my_change"] == "applied", (upstream.project / "patches/my_change/codemod.py").read_text()
     shown = upstream.run("diff", "--patch", "my_change").out
-    assert [line for line in shown.splitlines() if line[:1] == "+" and line[:3] != "+++"] == ["+        self.filled = total"]
+    assert [line for line in shown.splitlines() if line[:1] == "+" and line[:3] != "+++"] == [
+        "+        self.filled = total"
+    ]
 
 
 def test_a_draft_from_a_commit(upstream: SmallUpstream, tmp_path: Path) -> None:

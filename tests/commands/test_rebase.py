@@ -1,5 +1,6 @@
 """Rebase: every drift ends in the right named state, a clean plan is written as a whole, and nothing else ever is."""
 
+# ruff: noqa: E501 -- a table reads best with a source a line
 import pytest
 
 from tests.commands.small_upstream import CACHE, SOURCE, SmallUpstream

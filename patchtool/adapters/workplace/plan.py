@@ -58,15 +58,10 @@ def make_plan(
     stored = [_with_stored_endings(patch, crlf) for patch in commits]
     wanted = final_contents(stored)
     files = tuple(
-        _change(workplace, number, path, content, crlf)
-        for number, (path, content) in enumerate(wanted.items())
+        _change(workplace, number, path, content, crlf) for number, (path, content) in enumerate(wanted.items())
     )
-    patches = tuple(
-        (patch.trailer("Patchtool-Patch"), patch.trailer("Patchtool-Digest")) for patch in commits
-    )
-    applied = Applied(
-        release, digest(commits), patches, files, head=workplace.head, head_branch=workplace.branch
-    )
+    patches = tuple((patch.trailer("Patchtool-Patch"), patch.trailer("Patchtool-Digest")) for patch in commits)
+    applied = Applied(release, digest(commits), patches, files, head=workplace.head, head_branch=workplace.branch)
     if repository and branch:
         applied = _with_commits(workplace, stored, repository, branch, applied)
     shown = {path: _as_shown(path, content, crlf) for path, content in wanted.items()}
@@ -91,8 +86,7 @@ def _as_shown(path: str, content: bytes, crlf: dict[str, str]) -> bytes:
 
 def _with_stored_endings(patch: PatchCommit, crlf: dict[str, str]) -> PatchCommit:
     contents = {
-        path: content.replace(b"\r\n", b"\n") if path in crlf else content
-        for path, content in patch.contents.items()
+        path: content.replace(b"\r\n", b"\n") if path in crlf else content for path, content in patch.contents.items()
     }
     return replace(patch, contents=contents)
 

@@ -147,12 +147,8 @@ def _move_refs(workplace: Workplace, applied: Applied, repository: Repository) -
 
     branch, tip = str(applied.branch), applied.commits[-1]
     if repository.head() != (applied.head_branch, applied.head):
-        raise RefusedError(
-            f"HEAD of {workplace.root} moved while the series was written", hint="run it again"
-        )
-    repository.set_index(
-        {workplace.in_repository(change.path): Entry(*change.entry_after) for change in applied.files}
-    )
+        raise RefusedError(f"HEAD of {workplace.root} moved while the series was written", hint="run it again")
+    repository.set_index({workplace.in_repository(change.path): Entry(*change.entry_after) for change in applied.files})
     if repository.tip(branch) is None:
         repository.create(branch, tip)
     repository.switch(branch, tip)

@@ -97,9 +97,7 @@ def die_at(number: int, work: Callable[[], object]) -> bool:
         steps = iter(range(number))
 
         def audit(event: str, args: tuple[Any, ...]) -> None:
-            writes = event in WRITING or (
-                event == "open" and isinstance(args[2], int) and args[2] & os.O_CREAT
-            )
+            writes = event in WRITING or (event == "open" and isinstance(args[2], int) and args[2] & os.O_CREAT)
             if writes and next(steps, None) is None:
                 os.kill(os.getpid(), signal.SIGKILL)
 

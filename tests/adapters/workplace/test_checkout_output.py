@@ -261,9 +261,7 @@ def test_killed_at_every_step(lab: Lab, build: Builder) -> None:
     assert heads == {old.commits[-1], new.commits[-1]}
 
 
-def test_an_outer_repository_is_not_touched(
-    lab: Lab, build: Builder, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_outer_repository_is_not_touched(lab: Lab, build: Builder, monkeypatch: pytest.MonkeyPatch) -> None:
     outer = lab.checkout("project")
     monkeypatch.setenv("GIT_DIR", str(outer / ".git"))
     monkeypatch.setenv("GIT_INDEX_FILE", str(outer / ".git/index"))
