@@ -9,6 +9,7 @@ from patchtool.semantic import (
     any_branch,
     given,
     goal,
+    guarded,
     holds,
     insert_after,
     method,
@@ -89,7 +90,10 @@ class TrackIndexPrecompute(SemanticPatch):
                     GATHERED_=holds("METADATA_.track_conv_indices"),
                 ),
             ),
-            never=(never("the layer still reads the mask itself", "ANY_.mamba_track_mask"),),
+            never=(
+                never("the layer still reads the mask itself", "ANY_.mamba_track_mask"),
+                never("the layer looks the slots up itself", "self.PREPARE_(*ARGUMENTS_)"),
+            ),
         ),
         Rule(
             "hooks",
@@ -107,6 +111,7 @@ class TrackIndexPrecompute(SemanticPatch):
                 goal(
                     "every hook that has the batch looks the slots up",
                     "self.PREPARE_(BATCH_)",
+                    within=guarded(),
                     behind="super().HOOK_(*ARGUMENTS_)",
                 ),
             ),

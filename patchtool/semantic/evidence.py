@@ -34,6 +34,7 @@ class Finding:
         why: For a person, when it is not met.
         env: What the holes stand for where it is met.
         at: The statement it was found in.
+        several: Whether it is there more often than stated.
     """
 
     held: Held
@@ -41,6 +42,7 @@ class Finding:
     why: str = ""
     env: Bindings = field(default_factory=dict)
     at: ast.stmt | None = None
+    several: bool = False
 
 
 class Constraint(Protocol):
@@ -126,7 +128,8 @@ class Goal:
         if not hits:
             return Finding(Held.NO, why="not there")
         if len(hits) != self.times:
-            return Finding(Held.WRONG, hits[0].line, f"there {len(hits)} times, expected {self.times}")
+            why = f"there {len(hits)} times, expected {self.times}"
+            return Finding(Held.WRONG, hits[0].line, why, several=len(hits) > self.times)
         for hit in hits:
             objection = self._objection(place, hit, spelled, meant)
             if objection:

@@ -156,7 +156,10 @@ class Flow:
                 break
             inner = dict(rest)
             self._meaning.forget(stored_in([case.pattern]), inner)
-            rest = self._forget(rest, [case.pattern])
+            tried = [case.pattern, *([case.guard] if case.guard is not None else [])]
+            if case.guard is not None:
+                self._meaning.evaluate(case.guard, inner)
+            rest = self._forget(rest, tried)
             ends.append(self._walk(case.body, inner))
             if case.guard is None and isinstance(case.pattern, ast.MatchAs) and case.pattern.pattern is None:
                 rest = None

@@ -63,19 +63,25 @@ class Method:
     ) -> Finding:
         name = min(names)
         bindings = [s for s in owner.body for bound in bound_names(s) if bound in names]
-        replaced = place.source.set_from_outside(name)
+        replaced = place.source.set_from_outside(getattr(owner, "name", ""), name)
         if replaced:
             return Finding(Held.WRONG, replaced, f"{name} is set from outside of its class")
         if len(bindings) > 1:
             return Finding(Held.WRONG, bindings[0].lineno, f"{name} is bound {len(bindings)} times")
         if len(found) == 1 and len(bindings) == 1:
-            kind = kind_changing(found[0][0])
+            kind = kind_changing(found[0][0]) or _decorated(found[0][0])
             if kind:
                 return Finding(Held.WRONG, found[0][0].lineno, f"{name} is no plain method: {kind}")
             return Finding(Held.YES, found[0][0].lineno, env=found[0][1])
         if bindings:
             return Finding(Held.WRONG, bindings[0].lineno, f"{name} is there with another body")
         return Finding(Held.NO, why="not there")
+
+
+def _decorated(method: ast.FunctionDef) -> str | None:
+    """A decorator that could make the method do something else, or None."""
+    others = [d for d in method.decorator_list if ast.unparse(d).rpartition(".")[2] != "override"]
+    return f"decorated with {ast.unparse(others[0])}" if others else None
 
 
 def _named(name: str, env: Bindings) -> str:

@@ -184,7 +184,6 @@ HARMLESS = {
     "own-result-kept": instead(VERIFY, ROLL, f"done = {OWN_ROLL}", nth=-1),
     "own-commit-after": both(instead(VERIFY, MOVE), after(VERIFY, "numel", OWN_MOVE, nth=-1, kind=ast.If)),
     "own-on-the-header-line": instead(VERIFY, "numel", f"if {TARGET}.numel() > 0: {OWN_ROLL}", nth=-1),
-    "behind-a-conditional-return": between("if draft is None:\n    return"),
     "statement-between": between("log.debug(self)"),
     "comprehension-of-the-same-name": between(f"n = [{TARGET} for {TARGET} in self.all]"),
     "accepted-steps": local("last_correct_step_indices", "accepted_steps"),
@@ -238,6 +237,7 @@ UNCLEAR = {
     "row",
     table(
         *((CONFLICT, NEEDED, False, t) for t in (IS_USED, NAMES_MEAN_OTHERWISE, NO_SCOPE, SITE_ELSEWHERE, REBOUND)),
+        (CONFLICT, NEEDED, False, {"behind-a-conditional-return": between("if draft is None:\n    return")}),
         (AMBIGUOUS, NEEDED, False, NOT_PLAIN),
         (APPLIED, NEEDED, True, HARMLESS),
         (APPLIED, NEEDED, False, ALIASED),

@@ -44,7 +44,6 @@ OTHERWISE = {
         before_class(POOL, "class NoKv(Far):\n    pass"), bases(POOL, f"NoKv, {BASE}")
     ),
     "another-base": bases(POOL, "KVCache"),
-    "base-under-another-name": both(imported(BASE, f"from pools import {BASE} as Base"), bases(POOL, "Base")),
     "base-is-a-call": bases(POOL, f"make({BASE})"),
     "no-base": bases(POOL, ""),
     "assigned-in-class": in_class(f"{NAME} = _noop"),
@@ -81,6 +80,7 @@ UNCLEAR = {
 HARMLESS: dict[str, Change] = {
     "as-it-is": both(),
     "mixin-in-the-file": mixin("Logs", "    def log(self):\n        pass", f"Logs, {BASE}"),
+    "base-under-another-name": both(imported(BASE, f"from pools import {BASE} as Base"), bases(POOL, "Base")),
     "base-by-module": both(bases(POOL, f"memory_pool.{BASE}")),
     "method-before-decorated": decorate(f"{POOL}._create_buffers", "@torch.no_grad()"),
     "class-decorated": decorate(POOL, "@final", "@register('npu')"),
@@ -93,13 +93,13 @@ AS_LANDED: dict[str, Change] = {
     "reformatted": blackened(70, strings=True),
     "moved": to_end_of_class(METHOD),
     "with-a-docstring": start(METHOD, '"""Off."""'),
-    "with-a-parameter": with_parameter(METHOD, "warm"),
 }
 INHERITED = {
     "by-a-mixin": mixin("NoKv", BODY, f"NoKv, {BASE}"),
     "by-a-base-between": mixin("NoKv", BODY, "NoKv"),
 }
 NOT_QUITE = {
+    "with-a-parameter-that-nobody-gives": with_parameter(METHOD, "warm"),
     "decorated": decorate(METHOD, "@skip"),
     "another-value": off("None", "False"),
     "returns-early": start(METHOD, "return"),

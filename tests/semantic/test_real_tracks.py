@@ -53,10 +53,8 @@ OTHERWISE = {
     "hook-has-the-call-elsewhere": before(HOOK, "graph_mode", CALL),
     "hook-has-the-batch-rebound": before(HOOK, "super", "forward_batch = None"),
     "other-hook-in-base": to_new_base(OUT_GRAPH, "Between", "AscendMambaAttnBackendBase"),
-    "other-hook-with-another-batch": rename("forward_batch", "batch", OUT_GRAPH),
     "other-hook-without-batch": without_parameter(OUT_GRAPH, "forward_batch"),
     "hook-in-base": to_new_base(HOOK, "Between", "AscendMambaAttnBackendBase"),
-    "hook-with-another-batch": rename("forward_batch", "batch", HOOK),
     "no-hook": both(lambda text: cut(text, HOOK)[0], lambda text: cut(text, OUT_GRAPH)[0]),
     "method-is-there": start(GDN, f"def {PREPARE}(self, forward_batch):\n    pass"),
     "method-is-assigned": start(GDN, f"{PREPARE} = None"),
@@ -87,7 +85,6 @@ OTHERWISE = {
     "class-renamed": rename(GDN, "AscendGDN"),
     "layer-renamed": rename("forward_extend", "extend"),
     "layer-in-base": to_new_base(EXTEND, "Between", "AscendMambaAttnBackendBase"),
-    "type-of-the-batch-gone": imported("ForwardBatch", "from typing import Any as ForwardBatch"),
 }
 UNCLEAR = {
     "block-twice": again(EXTEND, MASK, kind=ast.If),
@@ -113,6 +110,9 @@ HARMLESS = {
     "another-class-has-it": append(f"class Other:\n    def {PREPARE}(self):\n        pass"),
 }
 WITHOUT_TWIN = {
+    "type-of-the-batch-gone": imported("ForwardBatch", "from typing import Any as ForwardBatch"),
+    "hook-with-another-batch": rename("forward_batch", "batch", HOOK),
+    "other-hook-with-another-batch": rename("forward_batch", "batch", OUT_GRAPH),
     "batch-rebound-behind": after(HOOK, "super", "forward_batch = None"),
     "block-under-if": wrap(EXTEND, MASK, "if self.track:", kind=ast.If),
     "batch-aliased": both(
