@@ -92,7 +92,7 @@ class TrackIndexPrecompute(SemanticPatch):
             ),
             never=(
                 never("the layer still reads the mask itself", "ANY_.mamba_track_mask"),
-                never("the layer looks the slots up itself", "self.PREPARE_(*ANY_)"),
+                never("the layer looks the slots up itself", "self.PREPARE_(*ARGUMENTS_)"),
             ),
         ),
         Rule(

@@ -113,7 +113,11 @@ class MethodEdit:
         """Say what to write at a site."""
         new = template(self.code).body[0]
         name = hit.env.get(getattr(new, "name", ""), getattr(new, "name", ""))
-        line = place.source.set_from_outside(name) if isinstance(name, str) else None
+        line = (
+            place.source.set_from_outside(getattr(place.scope.node, "name", ""), name)
+            if isinstance(name, str)
+            else None
+        )
         if line:
             return f"{name} is set from outside of its class on line {line}"
         return Splice(hit.block, hit.stop, hit.stop, template(self.code), hit.env, hit.statement, behind=True)

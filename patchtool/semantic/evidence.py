@@ -33,8 +33,8 @@ class Finding:
         where: Line of the evidence, 0 for none.
         why: For a person, when it is not met.
         env: What the holes stand for where it is met.
-        many: Whether it is there more often than expected.
         at: The statement it was found in.
+        several: Whether it is there more often than stated.
     """
 
     held: Held
@@ -42,7 +42,7 @@ class Finding:
     why: str = ""
     env: Bindings = field(default_factory=dict)
     at: ast.stmt | None = None
-    many: bool = False
+    several: bool = False
 
 
 class Constraint(Protocol):
@@ -129,7 +129,7 @@ class Goal:
             return Finding(Held.NO, why="not there")
         if len(hits) != self.times:
             why = f"there {len(hits)} times, expected {self.times}"
-            return Finding(Held.WRONG, hits[0].line, why, many=len(hits) > self.times)
+            return Finding(Held.WRONG, hits[0].line, why, several=len(hits) > self.times)
         for hit in hits:
             objection = self._objection(place, hit, spelled, meant)
             if objection:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from patchtool.domain.ports import Tree
 from patchtool.semantic.patch import Fact
 from patchtool.semantic.place import Place
-from patchtool.semantic.scopes import Scope, find_scope, symbols
+from patchtool.semantic.scopes import Scope, ScopeNode, find_scope, symbols
 from patchtool.semantic.source import Source, Unparsable
 from patchtool.semantic.template import template
 
@@ -45,10 +45,12 @@ def _holds(fact: Fact, source: Source) -> bool:
         scope = find_scope(source, fact.scope)
         return isinstance(scope, Scope) and bool(Place(source, scope).find(template(fact.pattern), {}))
     word = fact.pattern.split("(")[0].strip()
-
     for symbol, node in symbols(source.tree):
-        if word.isidentifier() and word not in source.text:
-            return False
-        if Place(source, Scope(symbol, node, ())).find(template(fact.pattern), {}):
+        spoken = not word.isidentifier() or word in source.slice(getattr(node, "lineno", 1) - 1, _end(node))
+        if spoken and Place(source, Scope(symbol, node, ())).find(template(fact.pattern), {}):
             return True
     return False
+
+
+def _end(node: ScopeNode) -> int:
+    return getattr(node, "end_lineno", None) or 1

@@ -156,11 +156,10 @@ class Flow:
                 break
             inner = dict(rest)
             self._meaning.forget(stored_in([case.pattern]), inner)
-            asked: list[ast.AST] = [case.pattern]
+            tried = [case.pattern, *([case.guard] if case.guard is not None else [])]
             if case.guard is not None:
                 self._meaning.evaluate(case.guard, inner)
-                asked.append(case.guard)
-            rest = self._forget(rest, asked)
+            rest = self._forget(rest, tried)
             ends.append(self._walk(case.body, inner))
             if case.guard is None and isinstance(case.pattern, ast.MatchAs) and case.pattern.pattern is None:
                 rest = None

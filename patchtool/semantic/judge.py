@@ -13,8 +13,16 @@ from patchtool.semantic.match import Bindings
 from patchtool.semantic.methods import Method
 from patchtool.semantic.patch import Methods, Parameter, Rule, Transform
 from patchtool.semantic.place import Hit, Place
-from patchtool.semantic.scopes import Function, Scope, ScopeProblem, find_scope, lineage, parameters, unresolved_bases
-from patchtool.semantic.source import Source
+from patchtool.semantic.scopes import (
+    Function,
+    Scope,
+    ScopeProblem,
+    find_scope,
+    lineage,
+    parameters,
+    unresolved_bases,
+)
+from patchtool.semantic.source import Source, bound_names
 from patchtool.semantic.template import template
 
 
@@ -121,18 +129,18 @@ def _methods(verdict: RuleVerdict, wanted: Methods, source: Source, scope: Scope
                 verdict.note(Problem(inner.reason, inner.detail, inner.reason == "scope-ambiguous"))
     inherited = _inherited(wanted, source, scope)
     if inherited:
-        verdict.note(Problem("scope-inherited", f"{inherited} is inherited, and {scope.symbol} does not call it"))
+        detail = f"{inherited} in a base class is one of the methods that the rule is about; edits are never inherited"
+        verdict.note(Problem("method-in-base", detail))
     return found
 
 
 def _inherited(wanted: Methods, source: Source, scope: Scope) -> str | None:
-    """A method that the rule is about and that the class only inherits from another class of this file, or None."""
-    own = {s.name for s in scope.node.body if isinstance(s, (ast.FunctionDef, ast.AsyncFunctionDef))}
-    for owner in lineage(source.tree, scope.node)[1:]:
-        for statement in owner.body:
-            if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)) and statement.name not in own:
-                if fnmatchcase(statement.name, wanted.names) and parameter_for(wanted.having, statement) is not None:
-                    return f"{getattr(owner, 'name', '')}.{statement.name}"
+    """A method of a base class in the same file that the rule is about, unless the class has its own."""
+    own = {name for statement in scope.node.body for name in bound_names(statement)}
+    for base in lineage(source.tree, scope.node)[1:]:
+        for method in (m for m in base.body if isinstance(m, ast.FunctionDef) and m.name not in own):
+            if fnmatchcase(method.name, wanted.names) and parameter_for(wanted.having, method) is not None:
+                return f"{getattr(base, 'name', '')}.{method.name}"
     return None
 
 
@@ -161,7 +169,7 @@ def _examine_place(verdict: RuleVerdict, place: Place, env: Bindings, names: dic
         finding = replace(given, within=AnyBranch()).search(place, known, meant)
         if finding.held is not Held.YES or finding.at is None:
             detail = f"{given.name}: {finding.why} in {place.scope.symbol}"
-            verdict.note(Problem("given-missing", detail, ambiguous=finding.many))
+            verdict.note(Problem("given-missing", detail, finding.several))
             return
         surely = given.search(place, known, meant)
         if surely.held is not Held.YES:  # matters to writing; what landed may stand as it likes
@@ -180,8 +188,10 @@ def _with_roles(rule: Rule, place: Place, env: Bindings) -> Bindings | Problem:
         function = place.scope.function
         found = None if function is None else parameter_for(role, function)
         if found is None:
-            detail = f"{place.scope.symbol} has not exactly one parameter named {' or '.join(role.spellings)}"
-            return Problem("role-missing", detail)
+            several = len(set(role.spellings) & set(place.parameters)) > 1
+            how = "several parameters" if several else "no parameter"
+            detail = f"{place.scope.symbol} has {how} named {' or '.join(role.spellings)}"
+            return Problem("role-missing", detail, several)
         known[hole] = found
     return known
 
@@ -216,7 +226,7 @@ def _find_sites(verdict: RuleVerdict, place: Place, env: Bindings) -> None:
         replaced = [statement for hit in hits for statement in hit.statements]
     else:
         replaced = []
-        if verdict.complete or (rule.defect is None and not verdict.untouched):
+        if not verdict.untouched:
             hits = []  # an anchor is no defect: the goals say what is missing
     for negative in rule.never:
         found = negative.objection(place, hits[0].env if hits else env, replaced)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from patchtool.semantic.evidence import Finding, Goal, Held
 from patchtool.semantic.match import Bindings, bind
 from patchtool.semantic.place import Place
-from patchtool.semantic.scopes import Function, ScopeNode, lineage
+from patchtool.semantic.scopes import Function, ScopeNode, kind_changing, lineage
 from patchtool.semantic.source import bound_names
 from patchtool.semantic.template import is_hole, template
 
@@ -63,18 +63,25 @@ class Method:
     ) -> Finding:
         name = min(names)
         bindings = [s for s in owner.body for bound in bound_names(s) if bound in names]
-        replaced = place.source.set_from_outside(name)
+        replaced = place.source.set_from_outside(getattr(owner, "name", ""), name)
         if replaced:
             return Finding(Held.WRONG, replaced, f"{name} is set from outside of its class")
         if len(bindings) > 1:
             return Finding(Held.WRONG, bindings[0].lineno, f"{name} is bound {len(bindings)} times")
         if len(found) == 1 and len(bindings) == 1:
-            if found[0][0].decorator_list:  # a decorator may do anything instead of calling it
-                return Finding(Held.WRONG, found[0][0].lineno, f"{name} is decorated")
+            kind = kind_changing(found[0][0]) or _decorated(found[0][0])
+            if kind:
+                return Finding(Held.WRONG, found[0][0].lineno, f"{name} is no plain method: {kind}")
             return Finding(Held.YES, found[0][0].lineno, env=found[0][1])
         if bindings:
             return Finding(Held.WRONG, bindings[0].lineno, f"{name} is there with another body")
         return Finding(Held.NO, why="not there")
+
+
+def _decorated(method: ast.FunctionDef) -> str | None:
+    """A decorator that could make the method do something else, or None."""
+    others = [d for d in method.decorator_list if ast.unparse(d).rpartition(".")[2] != "override"]
+    return f"decorated with {ast.unparse(others[0])}" if others else None
 
 
 def _named(name: str, env: Bindings) -> str:

@@ -71,7 +71,7 @@ def find_scope(source: Source, symbol: str) -> Scope | ScopeProblem:
             return found
         node = found
     if symbol:
-        replaced = source.set_from_outside(walked[-1])
+        replaced = source.set_from_outside(walked[-2] if len(walked) > 1 else "", walked[-1])
         if replaced:
             return ScopeProblem("scope-ambiguous", f"{symbol} is replaced from outside on line {replaced}")
     if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):

@@ -104,30 +104,44 @@ class Source:
         return ModuleNames.of(self.tree, self._touched[1] if "global" in self.text else set())
 
     @cached_property
-    def _touched(self) -> tuple[dict[str, int], set[str]]:
-        """Attributes that any code sets, with the line, and names that functions declare global; in one walk."""
-        attributes: dict[str, int] = {}
+    def _touched(self) -> tuple[dict[str, list[tuple[str, int]]], set[str]]:
+        """Attributes that any code sets, with owner and line, and names that functions declare global; in one walk."""
+        attributes: dict[str, list[tuple[str, int]]] = {}
         declared: set[str] = set()
         for node in walk(self.tree):
             if isinstance(node, ast.Attribute):
                 if not isinstance(node.ctx, ast.Load):
-                    attributes.setdefault(node.attr, node.lineno)
+                    attributes.setdefault(node.attr, []).append((getattr(node.value, "id", ""), node.lineno))
             elif isinstance(node, ast.Call):
                 callee = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
                 for word in node.args[:2] if callee in _SETTERS else []:
                     if isinstance(word, ast.Constant) and isinstance(word.value, str):
-                        attributes.setdefault(word.value, node.lineno)
+                        owner = getattr(node.args[0], "id", "") if word is node.args[1] else ""
+                        attributes.setdefault(word.value, []).append((owner, node.lineno))
             elif isinstance(node, ast.Global):
                 declared |= set(node.names)
         return attributes, declared
 
-    def set_from_outside(self, name: str) -> int | None:
-        """Line where any code in the file sets an attribute: ``x.name = …``, ``setattr(x, "name", …)``; or None."""
+    def set_from_outside(self, owner: str, name: str) -> int | None:
+        """Line where code sets a class's attribute: ``x.name = …``, ``setattr(x, "name", …)``; or None.
+
+        Any ``x`` may be the class or one of its instances, but for what is surely another class.
+        """
         # a walk costs as much as a parse
-        seen = re.search(
-            rf"""\.[\s\\]*{name}\b(?!\s*\()|["']{name}["']""", self.text
-        )  # a walk costs as much as a parse
-        return self._touched[0].get(name) if seen else None
+        if not re.search(rf"""\.[\s\\]*{name}\b(?!\s*\()|["']{name}["']""", self.text):
+            return None
+        found = self._touched[0].get(name, [])
+        return next((line for who, line in found if who == owner or not self._another_class(who)), None)
+
+    def _another_class(self, name: str) -> bool:
+        """Whether a name is spelled like a class and is no alias that this module makes."""
+        made = {
+            target
+            for s in self.tree.body
+            if not isinstance(s, ast.ClassDef | ast.Import | ast.ImportFrom)
+            for target in bound_names(s)
+        }
+        return name[:1].isupper() and name not in made
 
 
 @dataclass(frozen=True)

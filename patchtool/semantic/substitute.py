@@ -59,8 +59,8 @@ def global_names(splice: Splice, names: ModuleNames, local: frozenset[str], prov
     own = {name for statement in splice.code.body for name in _stored(statement)}
     mine = local | own
     for name in sorted(free_names(splice.code.body)):
-        if name in local - own and not is_hole(name) and names.local(name) is not None:
-            raise CannotFill("name-unavailable", f"the module's {name} is hidden by a local name")
+        if name in local - own and name in names.bound:
+            raise CannotFill("name-unavailable", f"{name} is hidden by a local name")
         if name in mine or is_hole(name) or (name in proven and name in names.conditional):
             continue
         known = names.local(name)

@@ -5,13 +5,13 @@ from functools import partial
 
 import pytest
 
-from tests.semantic.layouts import blackened
 from tests.semantic.mutate import (
     Change,
     after,
     again,
     append,
     before,
+    blackened,
     both,
     cut,
     decorate,
@@ -89,7 +89,6 @@ def swapped(text: str) -> str:
 
 
 OTHERWISE = {
-    "two-names-for-bs": with_parameter(REPLAY, "batch_size"),
     "arange-from-one": arange(f"{INDICES} = torch.arange(1, {ROWS}, dtype=torch.int32, device=mamba_indices.device)"),
     "arange-without-device": arange(f"{INDICES} = torch.arange({ROWS}, dtype=torch.int32)"),
     "arange-with-a-step": arange(f"{INDICES} = torch.arange({ROWS}, step=1, dtype=torch.int32, device=d)"),
@@ -140,6 +139,7 @@ OTHERWISE = {
 }
 UNCLEAR = {
     "block-twice": twice,
+    "two-names-for-bs": with_parameter(REPLAY, "batch_size"),
     "second-def": start(OWNER, f"def {NAME}(self): ..."),
     "method-rebound": append(f"{OWNER}.{NAME} = other"),
     "class-twice": append(f"class {OWNER}:\n    pass"),

@@ -5,13 +5,13 @@ from functools import partial
 
 import pytest
 
-from tests.semantic.layouts import blackened
 from tests.semantic.mutate import (
     Change,
     after,
     again,
     append,
     before,
+    blackened,
     both,
     cut,
     decorate,
@@ -95,7 +95,6 @@ NO_SCOPE = {
     "method-gone": lambda text: cut(text, VERIFY)[0],
 }
 SITE_ELSEWHERE = {
-    "behind-a-conditional-return": between("if draft is None:\n    return"),
     "in-loop": both(bare, wrap(VERIFY, ROLL, "for _ in range(2):")),
     "in-loop-over-a-name": wrap(VERIFY, ROLL, "for ssm_states in (ssm_states,):"),
     "in-while": both(bare, wrap(VERIFY, ROLL, "while True:", "    break")),
@@ -238,6 +237,7 @@ UNCLEAR = {
     "row",
     table(
         *((CONFLICT, NEEDED, False, t) for t in (IS_USED, NAMES_MEAN_OTHERWISE, NO_SCOPE, SITE_ELSEWHERE, REBOUND)),
+        (CONFLICT, NEEDED, False, {"behind-a-conditional-return": between("if draft is None:\n    return")}),
         (AMBIGUOUS, NEEDED, False, NOT_PLAIN),
         (APPLIED, NEEDED, True, HARMLESS),
         (APPLIED, NEEDED, False, ALIASED),

@@ -4,12 +4,12 @@ from functools import partial
 
 import pytest
 
-from tests.semantic.layouts import blackened
 from tests.semantic.mutate import (
     Change,
     append,
     bases,
     before_class,
+    blackened,
     both,
     cut,
     decorate,
@@ -36,7 +36,6 @@ def mixin(name: str, body: str, names: str) -> Change:
 
 
 OTHERWISE = {
-    "another-pool-has-it": append(f"Other.{NAME} = f"),
     "mixin-from-elsewhere": bases(POOL, f"NoKvCopyMixin, {BASE}"),
     "mixin-behind-another": mixin("NoKv", BODY, f"Other, NoKv, {BASE}"),
     "mixin-with-another-body": mixin("NoKv", BODY.replace("None", "1"), f"NoKv, {BASE}"),
@@ -79,14 +78,15 @@ UNCLEAR = {
     "method-before-twice": in_class("def _create_buffers(self):\n    pass"),
 }
 HARMLESS: dict[str, Change] = {
-    "base-under-another-name": both(imported(BASE, f"from pools import {BASE} as Base"), bases(POOL, "Base")),
     "as-it-is": both(),
     "mixin-in-the-file": mixin("Logs", "    def log(self):\n        pass", f"Logs, {BASE}"),
+    "base-under-another-name": both(imported(BASE, f"from pools import {BASE} as Base"), bases(POOL, "Base")),
     "base-by-module": both(bases(POOL, f"memory_pool.{BASE}")),
     "method-before-decorated": decorate(f"{POOL}._create_buffers", "@torch.no_grad()"),
     "class-decorated": decorate(POOL, "@final", "@register('npu')"),
     "constructor-changed": with_parameter(f"{POOL}.__init__", "v_head_dim"),
     "another-class-has-it": append(f"class Other:\n{BODY}"),
+    "another-pool-has-it": append(f"Other.{NAME} = f"),
 }
 AS_LANDED: dict[str, Change] = {
     "as-it-is": both(),
@@ -99,7 +99,7 @@ INHERITED = {
     "by-a-base-between": mixin("NoKv", BODY, "NoKv"),
 }
 NOT_QUITE = {
-    "with-a-parameter": with_parameter(METHOD, "warm"),
+    "with-a-parameter-that-nobody-gives": with_parameter(METHOD, "warm"),
     "decorated": decorate(METHOD, "@skip"),
     "another-value": off("None", "False"),
     "returns-early": start(METHOD, "return"),
