@@ -9,7 +9,8 @@ import pytest
 from _pytest.mark.structures import ParameterSet
 
 from patchtool.domain.state import State
-from tests.semantic.mutate import Change, normal
+from tests.semantic.layouts import normal
+from tests.semantic.mutate import Change
 from tests.semantic.upstream import Upstream, kept_otherwise
 
 Wheel = Callable[..., Path]

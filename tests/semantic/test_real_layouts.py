@@ -12,22 +12,18 @@ from hypothesis import strategies as st
 
 from patchtool.domain.state import State
 from patchtool.semantic.kind import SemanticKind
-from tests.semantic.mutate import (
-    Change,
+from tests.semantic.layouts import (
     blackened,
     blank_lines,
-    both,
     comments,
     crlf,
-    definition,
     form_feeds,
     no_final_newline,
     normal,
-    rename,
     tabs,
-    to_end_of_class,
     two_blanks,
 )
+from tests.semantic.mutate import Change, both, definition, rename, to_end_of_class
 from tests.semantic.rows import DONE, NEEDED, Wheel, upstream
 from tests.semantic.trees import INFOS, SERIES
 from tests.semantic.upstream import EXTEND, F1, F2, F3, F4, GDN, HYBRID, POOL, REPLAY, VERIFY, Upstream, kept_otherwise

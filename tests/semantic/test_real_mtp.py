@@ -5,13 +5,13 @@ from functools import partial
 
 import pytest
 
+from tests.semantic.layouts import blackened
 from tests.semantic.mutate import (
     Change,
     after,
     again,
     append,
     before,
-    blackened,
     both,
     cut,
     decorate,

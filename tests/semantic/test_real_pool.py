@@ -4,12 +4,12 @@ from functools import partial
 
 import pytest
 
+from tests.semantic.layouts import blackened
 from tests.semantic.mutate import (
     Change,
     append,
     bases,
     before_class,
-    blackened,
     both,
     cut,
     decorate,
