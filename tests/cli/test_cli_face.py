@@ -14,7 +14,20 @@ import pytest
 from patchtool.cli.main import hoisted
 from tests.cli.lab import PATCHES, POOL, Person
 
-VERBS = ("fetch", "apply", "unapply", "status", "diff", "explain", "rebase", "survey", "refresh", "new", "check")
+VERBS = (
+    "fetch",
+    "apply",
+    "unapply",
+    "status",
+    "diff",
+    "explain",
+    "rebase",
+    "survey",
+    "test",
+    "refresh",
+    "new",
+    "check",
+)
 
 
 @pytest.mark.parametrize("verb", VERBS)

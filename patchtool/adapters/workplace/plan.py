@@ -122,4 +122,5 @@ def _with_commits(
         for change in applied.files
         for place in (places[change.path],)
     )
-    return replace(applied, files=files, branch=branch, commits=tuple(made))
+    tree = workplace.checkout.run("rev-parse", f"{made[-1]}^{{tree}}").decode().strip() if workplace.checkout else ""
+    return replace(applied, files=files, branch=branch, commits=tuple(made), tree=tree)

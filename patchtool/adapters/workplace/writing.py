@@ -75,7 +75,8 @@ def _write(
         plan = make_plan(workplace, commits, repository, wish[1], release)
         _carry_out(workplace, journal, plan, repository)
     applied = plan.applied
-    return Written(workplace.root, tuple(plan.wanted), applied.commits, _short(applied.branch), notes=notes)
+    branch = _short(applied.branch)
+    return Written(workplace.root, tuple(plan.wanted), applied.commits, branch, notes=notes, tree=applied.tree)
 
 
 def blockers(workplace: Workplace, paths: Sequence[str], *, commit: bool = True) -> list[obstacles.Blocker]:
@@ -104,7 +105,7 @@ def _unchanged(workplace: Workplace, journal: Journal, notes: tuple[str, ...] = 
     if applied is None:
         return Written(workplace.root, unchanged=True, notes=notes)
     branch = _short(applied.branch)
-    return Written(workplace.root, (), applied.commits, branch, unchanged=True, notes=notes)
+    return Written(workplace.root, (), applied.commits, branch, unchanged=True, notes=notes, tree=applied.tree)
 
 
 def _short(branch: str | None) -> str | None:
