@@ -15,9 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from patchtool.adapters.store import default_path
+from patchtool.domain.release import Release
 
 ROOT = Path(__file__).resolve().parents[1]
-PATCHTOOL = [sys.executable, "-m", "patchtool"]
+PATCHTOOL = [str(Path(sys.executable).with_name("patchtool"))]
 
 
 @dataclass(frozen=True)
@@ -87,6 +88,7 @@ class Bench:
         self.folder = folder
         self.runs = runs
         self.store = default_path()
+        os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed tool is compiled once
         os.environ |= {"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_NOSYSTEM": "1"}
         os.environ |= {f"GIT_{who}_{what}": "bench" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
         self.project = folder / "project"
@@ -188,7 +190,8 @@ class Bench:
     def rebasing(self) -> list[Figure]:
         """The series onto the next release, against git rebase of the same commits on the same repository."""
         releases = git("for-each-ref", "--format=%(refname:lstrip=2)", "refs/releases", cwd=self.store).split()
-        target = next((r for r in releases if r.startswith(f"{self.pinned()}.post")), None)
+        later = sorted((Release.parse(r) for r in releases if "post" not in r))
+        target = next((r.tag for r in later if r > Release.parse(self.pinned())), None)
         if target is None:
             return []
         repository = self.folder / "rebase"
@@ -202,11 +205,14 @@ class Bench:
 
         def theirs() -> list[str]:
             git("checkout", "-q", "-B", "series", tip, cwd=repository)
-            return ["git", "-C", str(repository), "rebase", "-q", "--onto", "next", self.base, "series"]
+            # git's commits conflict with what landed; told to prefer ours it goes through, and doubles a method
+            rebase = ["rebase", "-q", "-X", "theirs", "--onto", "next", self.base, "series"]
+            return ["git", "-C", str(repository), *rebase]
 
         def ours() -> list[str]:
             shutil.copy(ROOT / "upstream-pin.txt", self.project)
             self.run("refresh")
+            self.forget()
             return self.ours("--offline", "rebase", "--to", target)
 
         return [Figure(f"rebase to {target} / git rebase --onto", *pairs(self.runs, ours, theirs), 0.5)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,6 +31,9 @@ def default_path() -> Path:
     chosen = os.environ.get(VARIABLE)
     if chosen:
         return Path(chosen).expanduser()
+    if sys.platform.startswith("linux"):  # what platformdirs says there, without the price of asking it on every run
+        cache = os.environ.get("XDG_CACHE_HOME", "")
+        return Path(cache if cache.startswith("/") else "~/.cache").expanduser() / "patchtool" / "upstream.git"
     from platformdirs import user_cache_path
 
     return user_cache_path("patchtool") / "upstream.git"
