@@ -190,7 +190,7 @@ class Bench:
     def rebasing(self) -> list[Figure]:
         """The series onto the next release, against git rebase of the same commits on the same repository."""
         releases = git("for-each-ref", "--format=%(refname:lstrip=2)", "refs/releases", cwd=self.store).split()
-        later = sorted((Release.parse(r) for r in releases if "post" not in r))
+        later = sorted(Release.parse(r) for r in releases if "post" not in r)
         target = next((r.tag for r in later if r > Release.parse(self.pinned())), None)
         if target is None:
             return []

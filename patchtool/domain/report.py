@@ -9,10 +9,8 @@ from patchtool.domain.errors import ExitCode
 
 if TYPE_CHECKING:
     from patchtool.domain.patch import Judgement, PatchInfo
-        from patchtool.domain.release import Release
-    
-if TYPE_CHECKING:
     from patchtool.domain.rebase import Plan
+    from patchtool.domain.release import Release
     from patchtool.domain.survey import Survey
 
 SCHEMA = 1
