@@ -14,7 +14,21 @@ from tests.cli.lab import SCHEMAS, Answer, Person, registry
 if TYPE_CHECKING:
     from pathlib import Path
 
-VERBS = ("apply", "unapply", "status", "diff", "explain", "fetch", "refresh", "survey", "rebase", "error")
+VERBS = (
+    "apply",
+    "unapply",
+    "status",
+    "diff",
+    "explain",
+    "fetch",
+    "refresh",
+    "survey",
+    "rebase",
+    "test",
+    "check",
+    "new",
+    "error",
+)
 
 
 @pytest.mark.parametrize("name", ["common", *VERBS])
@@ -45,6 +59,9 @@ def test_there_are_no_others() -> None:
         ["survey", "v0.5.13"],
         ["survey", "v0.5.13", "--bisect", "mtp_tracking"],
         ["rebase", "--to", "v0.5.13", "--dry-run", "--offline"],
+        ["test", "--tier", "static"],
+        ["check"],
+        ["new", "my_change"],
         ["status", "--on", "nonsense"],
         ["apply", "--only", "nope"],
         ["nope"],
