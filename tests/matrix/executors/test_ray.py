@@ -86,10 +86,11 @@ def test_a_damaged_tree_is_unpacked_again(settings: Settings, tmp_path: Path) ->
 
 
 def test_another_environment_could_not_run(settings: Settings, tmp_path: Path, python: str) -> None:
-    planned = replace(fingerprint(python), packages={"torch": "2.10.0"})
+    here = fingerprint(python)
+    planned = replace(here, packages={**here.packages, "torch": "0.0.1"})
     results = run(replace(settings, expected=planned), [cell("test_green"), cell("test_red")], [subject(tmp_path)])
     assert {result.outcome for result in results} == {Outcome.ERROR}
-    assert "torch none, expected 2.10.0" in results[0].detail
+    assert f"torch {here.packages.get('torch', 'none')}, expected 0.0.1" in results[0].detail
 
 
 def test_a_request_that_no_node_can_meet_does_not_wait(settings: Settings, tmp_path: Path) -> None:
