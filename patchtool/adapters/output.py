@@ -155,7 +155,7 @@ def _build(store: Git, base: str, commits: Sequence[PatchCommit], new: Path, key
     # Packing from store to pack is four times as fast as a fetch, which unpacks and indexes anew.
     flags = ("--revs", "--quiet", "--window=0", "--delta-base-offset")
     store.run("pack-objects", *flags, str(git_dir / "objects" / "pack" / "pack"), stdin=f"{base}\n".encode())
-    modes = _modes(store, base, commits)
+    modes = modes_of(store, base, commits)
     when = store.run("log", "-1", "--format=%ct +0000", base, "--").stdout.decode().strip()
     git = Git(git_dir, new)
     ref = f"refs/heads/{branch}"
@@ -190,7 +190,12 @@ def _age(new: Path) -> None:
             os.utime(os.path.join(folder, name), (when, when), follow_symlinks=False)  # noqa: PTH118 -- thousands
 
 
-def _modes(store: Git, base: str, commits: Sequence[PatchCommit]) -> dict[str, str]:
+def modes_of(store: Git, base: str, commits: Sequence[PatchCommit]) -> dict[str, str]:
+    """The mode that each file the commits touch has upstream, by path.
+
+    Raises:
+        RefusedError: A file is not there.
+    """
     paths = list(final_contents(commits))
     if not paths:
         return {}

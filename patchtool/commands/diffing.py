@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from patchtool.domain.objects import blob_id
 from patchtool.domain.report import PatchReport
@@ -24,25 +24,17 @@ def git_diff(path: str, before: bytes, after: bytes) -> str:
     """
     if before == after:
         return ""
-    old, new = ([*_lines(data)] for data in (before, after))
-    header = f"diff --git a/{path} b/{path}\nindex {blob_id(before)}..{blob_id(after)} 100644\n"
+    old, new = _lines(before), _lines(after)
+    header = f"diff --git a/{path} b/{path}\nindex {blob_id(before)}..{blob_id(after)}\n"
     body = difflib.unified_diff(old, new, f"a/{path}", f"b/{path}", n=_CONTEXT, lineterm="\n")
     return header + "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in body)
 
 
-def _lines(data: bytes) -> Iterable[str]:
-    return (
-        (line.decode("utf-8", "surrogateescape") for line in data.splitlines(keepends=True))
-        if b"\r" not in data
-        else (line.decode("utf-8", "surrogateescape") for line in _split_on_newline(data))
-    )
-
-
-def _split_on_newline(data: bytes) -> list[bytes]:
+def _lines(data: bytes) -> list[str]:
     """Lines as git sees them: a lone carriage return ends none."""
     parts = data.split(b"\n")
-    lines = [part + b"\n" for part in parts[:-1]]
-    return [*lines, parts[-1]] if parts[-1] else lines
+    lines = [part + b"\n" for part in parts[:-1]] + ([parts[-1]] if parts[-1] else [])
+    return [line.decode("utf-8", "surrogateescape") for line in lines]
 
 
 def stat(patches: Sequence[PatchReport]) -> str:

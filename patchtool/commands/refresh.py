@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from patchtool.adapters.commits import import_stream
 from patchtool.adapters.files import atomic_write
+from patchtool.adapters.output import modes_of
 from patchtool.adapters.plumbing import Git
 from patchtool.adapters.project import LOCK, write_lock
 from patchtool.adapters.stored import StoredRelease
@@ -89,8 +90,9 @@ def render_commits(git: Git, stored: StoredRelease, rendering: Rendering) -> str
     commits = patch_commits(rendering)
     if not commits:
         return stored.commit
+    modes = modes_of(git, stored.commit, commits)
     when = git.line("log", "-1", "--format=%ct +0000", stored.commit, "--")
-    stream = import_stream(commits, base=stored.commit, when=when, place=lambda path: ("100644", path))
+    stream = import_stream(commits, base=stored.commit, when=when, place=lambda path: (modes[path], path))
     made = git.run("fast-import", "--quiet", "--done", "--date-format=raw", stdin=stream).stdout.decode().split()
     return made[-1]
 

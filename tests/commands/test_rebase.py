@@ -1,6 +1,8 @@
 """Rebase: every drift ends in the right named state, a clean plan is written as a whole, and nothing else ever is."""
 
 # ruff: noqa: E501 -- a table reads best with a source a line
+import subprocess
+
 import pytest
 
 from tests.commands.small_upstream import CACHE, SOURCE, SmallUpstream
@@ -192,3 +194,20 @@ def test_a_rendering_that_differs_from_the_lock_is_drift(upstream: SmallUpstream
     lock.write_text(text.replace(after, "0" * 40))
     drifted = upstream.run("status", "--json")
     assert (drifted.code, drifted.states()["dense"], drifted.reasons()["dense"]) == (1, "drifted", "differs-from-lock")
+
+
+def test_an_executable_target_keeps_its_mode_in_every_rendering(upstream: SmallUpstream) -> None:
+    script = "#!/usr/bin/env python\n" + SOURCE  # the store takes a file with such a first line for executable
+    for version in ("1.1", "1.2"):
+        upstream.release(version, {CACHE: script})
+    upstream.pin("1.1")
+    assert upstream.run("refresh").code == 0
+    applied = upstream.run("apply", "--output", str(upstream.folder / "out"))
+    assert applied.code == 0, applied.err
+    assert (upstream.folder / "out" / CACHE).stat().st_mode & 0o111
+    compared = upstream.run("diff", "--range", "1.1..1.2").out
+    assert "mode change" not in compared
+    assert "old mode" not in compared
+    git = ["git", "--git-dir", str(upstream.folder / "store"), "ls-tree", "refs/rendered/v1.1", "--", CACHE]
+    listed = subprocess.run(git, capture_output=True, text=True, check=True).stdout
+    assert listed.startswith("100755 ")

@@ -192,7 +192,7 @@ def test_an_empty_folder_is_taken(build: Builder) -> None:
     assert build.write().commits
 
 
-@pytest.mark.parametrize("step", ["_modes", "_swap"])
+@pytest.mark.parametrize("step", ["modes_of", "_swap"])
 def test_failure_leaves_the_old_tree(build: Builder, monkeypatch: pytest.MonkeyPatch, step: str) -> None:
     build.write([])
     before = snapshot(build.dest, git=True)
