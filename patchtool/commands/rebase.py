@@ -60,7 +60,7 @@ def rebase(session: Session, options: RebaseOptions) -> Report:
     tree = session.store.tree(stored.commit)
     lock = _accepted(project.lock, options)
     settled = settle(render(patches, tree, release, session.cache), lock, release, tree)
-    rendering, code = _reviewed(settled.rendering, options)
+    rendering, code = settled.rendering, _exit_code(settled.rendering, options)
     start = origin(project)
     plan = Plan(start, release, _steps(session, start, rendering, release))
     written: list[str] = []
@@ -157,8 +157,8 @@ def pointed(patches: Sequence[PatchInfo], at: Sequence[str]) -> tuple[PatchInfo,
     return tuple(info.placed(places.get(info.name, info.at)) for info in patches)
 
 
-def _accepted(lock: Lock, options: RebaseOptions) -> Lock:
-    """The lock with the reviews of this run in all its records."""
+def _accepted(lock: Lock, options: RebaseOptions, only: Sequence[Release] = ()) -> Lock:
+    """The lock with the reviews of this run in its records: all of them, or those of some releases."""
     releases = {
         release: replace(
             locked,
@@ -168,11 +168,12 @@ def _accepted(lock: Lock, options: RebaseOptions) -> Lock:
             },
         )
         for release, locked in lock.releases.items()
+        if not only or release in only
     }
-    return replace(lock, releases=releases)
+    return replace(lock, releases={**lock.releases, **releases})
 
 
-def _reviewed(rendering: Rendering, options: RebaseOptions) -> tuple[Rendering, ExitCode]:
+def _exit_code(rendering: Rendering, options: RebaseOptions) -> ExitCode:
     """What a person accepted counts as settled; conflicts cannot be accepted."""
     codes = []
     for patch in rendering.patches:
@@ -180,7 +181,7 @@ def _reviewed(rendering: Rendering, options: RebaseOptions) -> tuple[Rendering, 
         open_to_review = state is State.DRIFTED or proof is Proof.DISPUTES
         settled = open_to_review and patch.info.name in options.accept and state.exit_code < ExitCode.CONFLICT
         codes.append(ExitCode.OK if settled else max(state.exit_code, proof.exit_code))
-    return rendering, max(codes, default=ExitCode.OK)
+    return max(codes, default=ExitCode.OK)
 
 
 def _steps(session: Session, start: Release, rendering: Rendering, to: Release) -> tuple[Step, ...]:
@@ -224,12 +225,7 @@ def _write(
     project: Project, pin: Pin, stored: StoredRelease, rendering: Rendering, plan: Plan, options: RebaseOptions
 ) -> list[str]:
     lock = record(project.lock, stored, rendering)
-    locked = lock.releases[stored.release]
-    patches = {
-        name: replace(patch, accepted=options.reason) if name in options.accept else patch
-        for name, patch in locked.patches.items()
-    }
-    lock = lock.with_release(stored.release, replace(locked, patches=patches))
+    lock = _accepted(lock, options, (stored.release,))
     changelog = project.root / CHANGELOG
     text = changelog.read_bytes().decode("utf-8") if changelog.exists() else ""
     contents = {LOCK: write_lock(lock), PIN: pin.format().encode()}
