@@ -86,7 +86,7 @@ def judge_patch(info: PatchInfo, patch: type[SemanticPatch], tree: Tree, release
 def _write(
     patch: type[SemanticPatch], rules: Sequence[Rule], decision: Decision, located: Located, base: Judgement
 ) -> Judgement:
-    from patchtool.semantic.writing import write_rules  # late: this is where LibCST comes in
+    from patchtool.semantic.writing import write_rules  # late: what landed is not written
 
     try:
         after = write_rules(decision.write, located.sources)

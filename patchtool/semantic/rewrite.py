@@ -1,4 +1,4 @@
-"""Writing edits with LibCST: new code in the file's own layout, and no line touched that an edit does not replace."""
+"""Writing edits: new code in the file's own layout, and no line touched that an edit does not replace."""
 
 from __future__ import annotations
 
@@ -8,11 +8,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-import libcst as cst
-
+from patchtool.semantic.carry import Carrier, old_statements
 from patchtool.semantic.edits import Splice
 from patchtool.semantic.filler import Filler
-from patchtool.semantic.match import same
 from patchtool.semantic.scopes import Scope, first_line
 from patchtool.semantic.source import Source
 from patchtool.semantic.substitute import CannotFill
@@ -39,7 +37,7 @@ def render(source: Source, edits: Sequence[Planned]) -> bytes:
     """Write edits into a file.
 
     Raises:
-        CannotFill: A site cannot be cut out of its line, or LibCST cannot parse what is to be replaced.
+        CannotFill: A site cannot be cut out of its line.
     """
     lines = source.lines
     chunks = [_Chunk(source, edit).replacement() for edit in edits]
@@ -62,6 +60,8 @@ def render(source: Source, edits: Sequence[Planned]) -> bytes:
 
 def run_transform(change: Any, data: bytes) -> bytes:
     """Let an author's LibCST function change a file."""
+    import libcst as cst  # late: it takes longer to import than most patches to write
+
     try:
         module: cst.Module = change(cst.parse_module(data))
     except cst.ParserSyntaxError as error:
@@ -88,7 +88,7 @@ class _Chunk:
         else:
             start = stop = self._ahead(self.splice.near)
         newline = "\r\n" if self.source.lines[max(start - 1, 0)].endswith(b"\r\n") else self.source.newline
-        return start, stop, self._text(self.source.slice(start, stop), newline)
+        return start, stop, self._text(newline)
 
     def _indent(self, near: ast.stmt) -> str:
         """The white space before a statement that begins its line."""
@@ -141,68 +141,11 @@ class _Chunk:
             at -= 1
         return at
 
-    def _text(self, old: str, newline: str) -> str:
+    def _text(self, newline: str) -> str:
         """The new statements as text, old ones kept where they are equal."""
-        head = f"if 1:{newline}{self.unit}pass{newline}if 1:{newline}"
-        kept: list[tuple[ast.stmt, Any]] = []
-        if old:
-            try:
-                parsed: Any = cst.parse_module(head + old) if self.indent else cst.parse_module(old)
-            except cst.ParserSyntaxError as error:
-                raise CannotFill("site-refused", f"LibCST cannot parse the site: {error.message}") from None
-            nodes = parsed.body[1].body.body if self.indent else parsed.body
-            kept = list(pairs(self.splice.replaced, nodes))
-        body = reuse(self.edit.filled, self._new(kept), kept)
-        if not self.indent:
-            return cst.Module(body, default_indent=self.unit, default_newline=newline).code
-        block = cst.IndentedBlock(body, indent=self.indent)
-        wrapped = cst.If(cst.Integer("1"), block)
-        text = cst.Module([wrapped], default_indent=self.unit, default_newline=newline).code
-        return text[text.index(newline) + len(newline) :]
-
-    def _new(self, kept: Sequence[tuple[ast.stmt, Any]]) -> list[Any]:
-        """The template as LibCST nodes, holes filled, its first comment where it belongs."""
-        parsed = cst.parse_module(self.splice.code.text + "\n")
-        by_id = {id(statement): node for statement, node in kept}
-        filled = parsed.visit(Filler(self.splice.env, self.edit.rename, by_id))
-        body: list[Any] = list(filled.body)
-        blank = [cst.EmptyLine(indent=False)] if isinstance(body[0], cst.FunctionDef) else []
-        body[0] = body[0].with_changes(leading_lines=[*blank, *filled.header, *body[0].leading_lines])
-        return body
-
-
-def pairs(statements: Sequence[ast.stmt], elements: Sequence[Any]) -> list[tuple[ast.stmt, Any]]:
-    """Old statements that have a line of their own, with their nodes; also those one ``if`` deeper."""
-    found: list[tuple[ast.stmt, Any]] = []
-    for statement, _, element in _lines(statements, elements):
-        found.append((statement, element))
-        body = getattr(element, "body", None)
-        if isinstance(statement, ast.If) and isinstance(body, cst.IndentedBlock):
-            found += pairs(statement.body, body.body)
-    return found
-
-
-def reuse(filled: Sequence[ast.stmt], new: list[Any], kept: Sequence[tuple[ast.stmt, Any]]) -> list[Any]:
-    """Put old statements in place of equal new ones, so that their comments and layout live on."""
-    free = list(kept)
-    for wanted, position, node in _lines(filled, new):
-        candidate = next((c for c in free if same(c[0], wanted)), None)
-        body = getattr(node, "body", None)
-        if candidate is not None:
-            free.remove(candidate)
-            new[position] = candidate[1]
-        elif isinstance(wanted, ast.If) and isinstance(body, cst.IndentedBlock):
-            inner = reuse(wanted.body, list(body.body), free)
-            new[position] = node.with_changes(body=body.with_changes(body=inner))
-    return new
-
-
-def _lines(statements: Sequence[ast.stmt], elements: Sequence[Any]) -> list[tuple[ast.stmt, int, Any]]:
-    """Statements that have a line or block of their own, with its position and node."""
-    found, index = [], 0
-    for position, element in enumerate(elements):
-        count = len(element.body) if isinstance(element, cst.SimpleStatementLine) else 1
-        if count == 1 and index < len(statements):
-            found.append((statements[index], position, element))
-        index += count
-    return found
+        splice, body = self.splice, self.splice.code.body
+        filler = Filler(splice.code, splice.env, self.edit.rename, self.indent, self.unit)
+        carrier = Carrier(filler, old_statements(self.source, splice.replaced))
+        lines = carrier.block(body, self.edit.filled, 1, len(filler.raw) + 1)
+        blank = [""] if isinstance(body[0], (ast.FunctionDef, ast.AsyncFunctionDef)) else []
+        return "".join(line if line.endswith(("\n", "\r")) else line + newline for line in [*blank, *lines])

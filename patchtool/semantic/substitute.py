@@ -43,6 +43,12 @@ def fill(splice: Splice, rename: dict[str, str]) -> list[ast.stmt]:
     return list(ast.fix_missing_locations(filled).body)
 
 
+def fill_expression(node: ast.expr, env: Bindings, rename: dict[str, str]) -> ast.AST:
+    """One expression with every hole filled and every global under its name here."""
+    filled: ast.AST = _Filler(env, rename).visit(copy.deepcopy(node))
+    return filled
+
+
 def global_names(splice: Splice, names: ModuleNames, local: frozenset[str], proven: Collection[str]) -> dict[str, str]:
     """What the module calls each free name of inserted code; only those that differ.
 
