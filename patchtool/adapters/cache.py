@@ -69,7 +69,7 @@ def _digest(body: bytes) -> bytes:
 def _document(judgement: Judgement) -> dict[str, Any]:
     plain: dict[str, Any] = dict(vars(judgement))
     for name in ("goals", "sites", "candidates", "changes"):
-        plain[name] = [vars(item) for item in plain[name]]
+        plain[name] = [item._asdict() for item in plain[name]]
     plain["contents"] = {path: b64encode(data).decode() for path, data in judgement.contents.items()}
     return plain
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from patchtool.adapters import process
 from patchtool.domain.errors import RefusedError
@@ -24,8 +23,7 @@ GUARDS = (
 )
 
 
-@dataclass(frozen=True)
-class Checkout:
+class Checkout(NamedTuple):
     """A person's git checkout.
 
     Args:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from patchtool.domain.errors import InputError
 
@@ -55,8 +55,7 @@ class PatchCommit:
         return next((value for name, value in self.trailers if name == key), "")
 
 
-@dataclass(frozen=True)
-class Written:
+class Written(NamedTuple):
     """What a write came to.
 
     Args:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 import subprocess
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, NamedTuple
 
 from patchtool.domain.errors import EnvironmentFault
 
@@ -20,8 +19,7 @@ _USERINFO = re.compile(r"(?<=://)[^/\s@]+@")
 _DEBIAN = {"python3": "python3-minimal", "pip": "python3-pip", "dpkg-source": "dpkg-dev"}
 
 
-@dataclass(frozen=True)
-class Result:
+class Result(NamedTuple):
     """What a finished process left: its output and its exit code."""
 
     stdout: bytes

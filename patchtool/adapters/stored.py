@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from patchtool.domain.errors import EnvironmentFault
 
@@ -16,8 +15,7 @@ if TYPE_CHECKING:
 SCHEMA = 1
 
 
-@dataclass(frozen=True)
-class StoredArtifact:
+class StoredArtifact(NamedTuple):
     """One file a release was imported from.
 
     Args:
@@ -31,8 +29,7 @@ class StoredArtifact:
     native: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class StoredRelease:
+class StoredRelease(NamedTuple):
     """A release in the store.
 
     Args:
@@ -60,7 +57,7 @@ class StoredRelease:
 
 def write_record(artifacts: Iterable[StoredArtifact]) -> bytes:
     """The side ref's content, JSON."""
-    record = {"schema": SCHEMA, "artifacts": [asdict(each) for each in artifacts]}
+    record = {"schema": SCHEMA, "artifacts": [each._asdict() for each in artifacts]}
     return json.dumps(record, indent=1).encode()
 
 

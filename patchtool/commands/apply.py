@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 from patchtool.adapters.commits import PatchCommit, Written
 from patchtool.commands.diffing import git_diff
@@ -17,8 +18,7 @@ from patchtool.domain.release import Release
 from patchtool.domain.report import PatchReport, Report, Result
 
 
-@dataclass(frozen=True)
-class ApplyOptions:
+class ApplyOptions(NamedTuple):
     """How to apply.
 
     Args:

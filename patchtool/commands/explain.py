@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 from patchtool.adapters.stored import StoredRelease
@@ -48,7 +47,7 @@ def explain(session: Session, name: str, *, on: str | None, tree: Path | None) -
         "explain",
         found.judgement.state.exit_code,
         upstream_of(stored, project.pin.hashes),
-        patches=(replace(found, since=since),),
+        patches=(found._replace(since=since),),
         notes=(*session.notes(), note),
         kind="explain",
     )

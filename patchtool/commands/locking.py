@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 from patchtool.adapters.stored import StoredRelease
 from patchtool.commands.rendering import Rendering, render
@@ -17,8 +18,7 @@ from patchtool.domain.report import PatchReport
 from patchtool.domain.state import Proof, State
 
 
-@dataclass(frozen=True)
-class Settled:
+class Settled(NamedTuple):
     """A rendering after it was held against the lock.
 
     Args:
@@ -59,7 +59,7 @@ def settle(rendering: Rendering, lock: Lock, release: Release | None, tree: Tree
             continue
         if locked.accepted:
             accepted.add(patch.info.name)
-        patches.append(replace(patch, judgement=_held_against(patch.judgement, locked)))
+        patches.append(patch._replace(judgement=_held_against(patch.judgement, locked)))
     settled = Rendering(tuple(patches))
     open_codes = [_code(p) for p in settled.patches if p.info.name not in accepted]
     hard = [p.judgement.state.exit_code for p in settled.patches if p.judgement.state.exit_code >= ExitCode.CONFLICT]

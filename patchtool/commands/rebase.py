@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 from patchtool.adapters.project import LOCK, PIN, Project, write_lock
 from patchtool.adapters.stored import StoredRelease
@@ -25,8 +26,7 @@ CHANGELOG = "CHANGELOG.md"
 LATEST = "latest"
 
 
-@dataclass(frozen=True)
-class RebaseOptions:
+class RebaseOptions(NamedTuple):
     """Where to, and what a person has reviewed.
 
     Args:
@@ -160,8 +160,7 @@ def pointed(patches: Sequence[PatchInfo], at: Sequence[str]) -> tuple[PatchInfo,
 def _accepted(lock: Lock, options: RebaseOptions, only: Sequence[Release] = ()) -> Lock:
     """The lock with the reviews of this run in its records: all of them, or those of some releases."""
     releases = {
-        release: replace(
-            locked,
+        release: locked._replace(
             patches={
                 name: replace(patch, accepted=options.reason) if name in options.accept else patch
                 for name, patch in locked.patches.items()
@@ -215,7 +214,7 @@ def _changed_on(session: Session, info: PatchInfo, start: Release, to: Release) 
         stored = session.store.release(release)
         if stored is None:
             continue
-        found = render([replace(info, requires=())], session.store.tree(stored.commit), release, session.cache)
+        found = render([info._replace(requires=())], session.store.tree(stored.commit), release, session.cache)
         if found.exit_code >= ExitCode.CONFLICT:
             return release
     return None

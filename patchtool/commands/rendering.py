@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
+from typing import NamedTuple
 
 import patchtool
 from patchtool.adapters.cache import JudgementCache
@@ -23,8 +24,7 @@ Judge = Callable[[PatchInfo, Tree, "Release | None"], Judgement]
 _SETTLES = (State.APPLIED, State.LANDED, State.PARTIAL, State.DRIFTED)
 
 
-@dataclass(frozen=True)
-class Rendering:
+class Rendering(NamedTuple):
     """The series on one tree.
 
     Args:
@@ -212,4 +212,4 @@ def _counted(change: Change, judgement: Judgement, tree: Tree) -> Change:
         if tag != "equal":
             removed += old_stop - old_start
             added += new_stop - new_start
-    return replace(change, added=added, removed=removed)
+    return change._replace(added=added, removed=removed)

@@ -251,7 +251,7 @@ def _record(project: Project, proofs: Sequence[PatchProof]) -> list[str]:
         if locked is None or patch is None or proof.verdict is Proof.NONE:
             continue
         patches = {**locked.patches, proof.patch: replace(patch, proof=proof.verdict.value)}
-        releases[proof.release] = replace(locked, patches=patches)
+        releases[proof.release] = locked._replace(patches=patches)
     if releases == lock.releases:
         return []
     atomic_write(project.root / LOCK, write_lock(Lock(lock.pin, releases)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from patchtool.domain.errors import InputError
 from patchtool.domain.patch import Judgement, PatchInfo
@@ -58,8 +58,7 @@ class LockedPatch:
         return None
 
 
-@dataclass(frozen=True)
-class LockedRelease:
+class LockedRelease(NamedTuple):
     """The series on one release, as recorded.
 
     Args:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from patchtool.domain.state import Proof, State
 
 
-@dataclass(frozen=True)
-class PatchInfo:
+class PatchInfo(NamedTuple):
     """A patch's metadata, in DEP-3's words where it has one.
 
     Args:
@@ -45,7 +45,7 @@ class PatchInfo:
 
     def placed(self, place: str) -> PatchInfo:
         """The patch with its scope where a person says it is, ``path:Symbol``; unchanged for an empty place."""
-        return replace(self, at=place, targets=(place.rpartition(":")[0],)) if place else self
+        return self._replace(at=place, targets=(place.rpartition(":")[0],)) if place else self
 
     @property
     def footprint(self) -> tuple[str, ...]:
@@ -53,8 +53,7 @@ class PatchInfo:
         return (*self.targets, *self.reads)
 
 
-@dataclass(frozen=True)
-class Goal:
+class Goal(NamedTuple):
     """One thing that must be true of the code, and whether it was and is.
 
     Args:
@@ -70,8 +69,7 @@ class Goal:
     evidence: str = ""
 
 
-@dataclass(frozen=True)
-class Candidate:
+class Candidate(NamedTuple):
     """Code that resembles a site that was not found.
 
     Args:
@@ -91,8 +89,7 @@ class Candidate:
     rule: str = ""
 
 
-@dataclass(frozen=True)
-class Site:
+class Site(NamedTuple):
     """Where a rule matched: file, line, scope."""
 
     path: str
@@ -101,8 +98,7 @@ class Site:
     rule: str = ""
 
 
-@dataclass(frozen=True)
-class Change:
+class Change(NamedTuple):
     """One file before and after a patch.
 
     Args:

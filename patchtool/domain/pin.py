@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from patchtool.domain.errors import InputError
 from patchtool.domain.release import Release
@@ -14,8 +14,7 @@ _HASH = re.compile(r"--hash=(?P<kind>[a-z0-9]+):(?P<value>\S+)")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
-@dataclass(frozen=True)
-class Pin:
+class Pin(NamedTuple):
     """The upstream release the series stands on.
 
     Args:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from patchtool.domain.release import Release
@@ -11,8 +10,7 @@ if TYPE_CHECKING:
 _FAILED = ("conflict", "ambiguous", "blocked", "crashed")
 
 
-@dataclass(frozen=True)
-class Step:
+class Step(NamedTuple):
     """One patch in the plan.
 
     Args:
@@ -28,8 +26,7 @@ class Step:
     changed_on: Release | None = None
 
 
-@dataclass(frozen=True)
-class Plan:
+class Plan(NamedTuple):
     """Where from, where to, and every patch.
 
     Args:

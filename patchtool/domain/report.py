@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from patchtool.domain.errors import ExitCode
 
@@ -16,8 +16,7 @@ if TYPE_CHECKING:
 SCHEMA = 1
 
 
-@dataclass(frozen=True)
-class Upstream:
+class Upstream(NamedTuple):
     """The upstream state that a report is about.
 
     Args:
@@ -48,8 +47,7 @@ class Upstream:
         }
 
 
-@dataclass(frozen=True)
-class Result:
+class Result(NamedTuple):
     """What was written.
 
     Args:
@@ -74,8 +72,7 @@ class Result:
         }
 
 
-@dataclass(frozen=True)
-class PatchReport:
+class PatchReport(NamedTuple):
     """One patch in a report.
 
     Args:
@@ -138,8 +135,7 @@ class PatchReport:
         }
 
 
-@dataclass(frozen=True)
-class Finding:
+class Finding(NamedTuple):
     """One complaint of ``check``: where, and what is wrong."""
 
     where: str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from patchtool.domain.release import Release
@@ -26,8 +26,7 @@ class SurveyedRelease:
     diffs: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class StateChange:
+class StateChange(NamedTuple):
     """Where a patch's state changed.
 
     Args:
@@ -58,8 +57,7 @@ class StateChange:
         }
 
 
-@dataclass(frozen=True)
-class Survey:
+class Survey(NamedTuple):
     """The matrix, oldest release first."""
 
     releases: tuple[SurveyedRelease, ...]

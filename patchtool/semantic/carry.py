@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from patchtool.semantic.filler import Filler, inner_lines
 from patchtool.semantic.match import same
@@ -15,8 +15,7 @@ from patchtool.semantic.substitute import CannotFill
 from patchtool.semantic.template import run_hole, statement_hole
 
 
-@dataclass(frozen=True)
-class Row:
+class Row(NamedTuple):
     """Lines of a block that belong together: a statement, or several on one line, with the comments above.
 
     Args:
@@ -30,8 +29,7 @@ class Row:
     statements: list[ast.stmt]
 
 
-@dataclass(frozen=True)
-class Old:
+class Old(NamedTuple):
     """A replaced statement that has lines of its own.
 
     Args:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from patchtool.domain.state import State
 from patchtool.semantic.evidence import Held
 from patchtool.semantic.judge import RuleVerdict
 
 
-@dataclass(frozen=True)
-class Decision:
+class Decision(NamedTuple):
     """A state with its reason, and the rules to be written.
 
     Args:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from patchtool.semantic.evidence import Constraint, constrained
 from patchtool.semantic.guards import Directly, Guard, never_runs
@@ -13,8 +14,7 @@ from patchtool.semantic.scopes import Block
 from patchtool.semantic.template import Template, template
 
 
-@dataclass(frozen=True)
-class Splice:
+class Splice(NamedTuple):
     """Statements to be put into one block.
 
     Args:
@@ -87,8 +87,7 @@ class Edit:
         return Splice(block, at, at, code, hit.env, hit.statement, behind)
 
 
-@dataclass(frozen=True)
-class MethodEdit:
+class MethodEdit(NamedTuple):
     """A method to be put into a class behind another one.
 
     Args:

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from patchtool.semantic.guards import AnyBranch, Guard, never_runs
 from patchtool.semantic.match import Bindings, same
@@ -52,8 +52,7 @@ class Constraint(Protocol):
         """The hit's bindings and what the demand adds, or None where it is not met."""
 
 
-@dataclass(frozen=True)
-class FreeOf:
+class FreeOf(NamedTuple):
     """What the hole's code means has no part that another hole's code means."""
 
     source: str
@@ -66,8 +65,7 @@ class FreeOf:
         return None if mixed else hit.env
 
 
-@dataclass(frozen=True)
-class Holds:
+class Holds(NamedTuple):
     """The hole's code has a part that this template fits, and its holes join the others."""
 
     pattern: str

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from patchtool.semantic.match import Bindings
 from patchtool.semantic.place import Hit, Place, bound_nodes
@@ -33,7 +32,6 @@ class Guard(Protocol):
         """Why the surroundings are not consented to, or None."""
 
 
-@dataclass(frozen=True)
 class Directly:
     """The scope's own body, under no condition."""
 
@@ -43,8 +41,7 @@ class Directly:
         return _about(around[0]) if around else None
 
 
-@dataclass(frozen=True)
-class Branch:
+class Branch(NamedTuple):
     """Exactly the branch of this condition, be it ``if`` or ``elif``; ``not X`` means the ``else`` of ``X``."""
 
     condition: str
@@ -59,8 +56,7 @@ class Branch:
         return next((_about(block) for block in around[1:] if not _is_else(block)), None)
 
 
-@dataclass(frozen=True)
-class Guarded:
+class Guarded(NamedTuple):
     """Any nesting of ``if`` whose conditions are among these; none at all is fine too.
 
     Args:
@@ -91,7 +87,6 @@ class Guarded:
         return all(_asks_presence(place, place.meaning(part, block.owner), names) for part in parts)
 
 
-@dataclass(frozen=True)
 class AnyBranch:
     """Any nesting of ``if``: for a change that is right under every condition."""
 

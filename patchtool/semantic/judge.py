@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
+from typing import NamedTuple
 
 from patchtool.semantic.edits import Splice
 from patchtool.semantic.evidence import Finding, Held
@@ -26,8 +27,7 @@ from patchtool.semantic.source import Source, bound_names
 from patchtool.semantic.template import template
 
 
-@dataclass(frozen=True)
-class Problem:
+class Problem(NamedTuple):
     """Why a rule cannot be applied: a short code and one sentence."""
 
     reason: str

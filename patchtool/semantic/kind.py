@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 import traceback
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 from patchtool.domain.objects import blob_id
 from patchtool.domain.patch import Candidate, Change, Goal, Judgement, PatchInfo, Site
@@ -23,8 +24,7 @@ from patchtool.semantic.source import Source, Unparsable
 from patchtool.semantic.substitute import CannotFill
 
 
-@dataclass(frozen=True)
-class Located:
+class Located(NamedTuple):
     """Where a patch's targets are in a tree.
 
     Args:
@@ -66,7 +66,7 @@ def judge_patch(info: PatchInfo, patch: type[SemanticPatch], tree: Tree, release
     if info.at:
         path, _, symbol = info.at.rpartition(":")
         rules = [replace(rule, target=path, scope=pointed(rule.scope, symbol)) for rule in rules]
-        info = replace(info, targets=(path,))
+        info = info._replace(targets=(path,))
     located = locate(info, rules, tree, release)
     if isinstance(located, Judgement):
         return located
@@ -99,7 +99,7 @@ def _write(
     changed = [(old, after[named]) for named, old in located.sources.items() if after[named].data != old.data]
     changes = tuple(Change(old.path, blob_id(old.data), blob_id(new.data)) for old, new in changed)
     contents = {new.path: new.data for _, new in changed}
-    goals = tuple(replace(goal, held_after=True) for goal in base.goals)
+    goals = tuple(goal._replace(held_after=True) for goal in base.goals)
     done = replace(base, goals=goals, changes=changes, contents=contents)
     if located.moved:
         places = ", ".join(f"{old} is now {new}" for old, new in located.moved.items())

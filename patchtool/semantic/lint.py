@@ -8,7 +8,7 @@ the bytes it must become in ``after.py``, ``cases/<case>/landed.py`` where nothi
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 
@@ -91,18 +91,23 @@ def _bad_templates(root: object) -> Iterator[Static]:
 
 def texts(root: object) -> Iterator[str]:
     """Every template that is stated somewhere in a rule or a fact."""
-    if not is_dataclass(root) or isinstance(root, type):
-        return
-    for spec in fields(root):
-        value = getattr(root, spec.name)
-        method_name = isinstance(root, MethodEdit) and spec.name == "behind"
-        if spec.name in _TEMPLATES or spec.name == "code" or (spec.name == "behind" and not method_name):
-            yield from (text for text in (value if isinstance(value, tuple) else (value,)) if isinstance(text, str))
-        parts: Iterable[object] = (
-            value.values() if isinstance(value, Mapping) else value if isinstance(value, tuple) else [value]
-        )
+    for name in _members(root):
+        value = getattr(root, name)
+        several = isinstance(value, tuple) and not _members(value)
+        method_name = isinstance(root, MethodEdit) and name == "behind"
+        if name in _TEMPLATES or name == "code" or (name == "behind" and not method_name):
+            yield from (text for text in (value if several else (value,)) if isinstance(text, str))
+        parts: Iterable[object] = value.values() if isinstance(value, Mapping) else value if several else [value]
         for part in parts:
             yield from texts(part)
+
+
+def _members(root: object) -> Sequence[str]:
+    """Names of the members of a record, be it a dataclass or a named tuple; none for anything else."""
+    if is_dataclass(root) and not isinstance(root, type):
+        return [spec.name for spec in fields(root)]
+    found: Sequence[str] = getattr(root, "_fields", ()) if isinstance(root, tuple) else ()
+    return found
 
 
 def _rule(info: PatchInfo, rule: Rule, names: Mapping[str, str]) -> Iterator[Static]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from patchtool.semantic.evidence import Finding, Goal, Held
 from patchtool.semantic.match import Bindings, bind
@@ -13,8 +13,7 @@ from patchtool.semantic.source import bound_names
 from patchtool.semantic.template import is_hole, template
 
 
-@dataclass(frozen=True)
-class Method:
+class Method(NamedTuple):
     """A class must define this method once, plainly, with this body.
 
     Args:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from patchtool.semantic.match import Bindings
 from patchtool.semantic.names import reads, stores
@@ -13,8 +13,7 @@ from patchtool.semantic.template import is_hole, template
 from patchtool.semantic.tree import walk
 
 
-@dataclass(frozen=True)
-class Never:
+class Never(NamedTuple):
     """Code that must not be there, nested functions included, apart from the sites about to be replaced.
 
     Args:
@@ -36,8 +35,7 @@ class Never:
         return None
 
 
-@dataclass(frozen=True)
-class Only:
+class Only(NamedTuple):
     """Every mention of some code must be part of a known use; an unknown one is not understood.
 
     Args:
@@ -80,8 +78,7 @@ def _fits(place: Place, wanted: ast.AST, node: ast.AST, env: Bindings) -> bool:
 Negative = Never | Only
 
 
-@dataclass(frozen=True)
-class Unread:
+class Unread(NamedTuple):
     """Parameters that nobody reads, binds or deletes: what they carry is lost."""
 
     holes: tuple[str, ...]
@@ -100,8 +97,7 @@ class Unread:
         return None
 
 
-@dataclass(frozen=True)
-class Unmentioned:
+class Unmentioned(NamedTuple):
     """Attributes, methods and names that the scope does not speak of at all; a hole counts as what it stands for."""
 
     names: tuple[str, ...]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from patchtool.semantic.edits import AnyEdit, Edit, MethodEdit
 from patchtool.semantic.evidence import Constraint, FreeOf, Goal, Holds
@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     import libcst
 
 
-@dataclass(frozen=True)
-class Parameter:
+class Parameter(NamedTuple):
     """A role played by a parameter, found by the spellings it is known under.
 
     Args:
@@ -29,8 +28,7 @@ class Parameter:
     typed: str = ""
 
 
-@dataclass(frozen=True)
-class Methods:
+class Methods(NamedTuple):
     """Apply a rule to each method of the scope's class whose name and parameters fit.
 
     Args:
@@ -48,8 +46,7 @@ class Methods:
     role: str = "PARAMETER_"
 
 
-@dataclass(frozen=True)
-class Fact:
+class Fact(NamedTuple):
     """Code elsewhere in the tree that the new code relies on.
 
     Args:
@@ -65,8 +62,7 @@ class Fact:
     why: str
 
 
-@dataclass(frozen=True)
-class Transform:
+class Transform(NamedTuple):
     """An edit written as a plain LibCST function, under the same judgement as a template.
 
     Args:

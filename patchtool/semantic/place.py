@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 import builtins
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 from patchtool.semantic.flow import Flow
 from patchtool.semantic.match import Bindings, Bound, Matcher
@@ -17,8 +17,7 @@ from patchtool.semantic.template import Template
 from patchtool.semantic.tree import children
 
 
-@dataclass(frozen=True)
-class Hit:
+class Hit(NamedTuple):
     """One place where a template fits.
 
     Args:

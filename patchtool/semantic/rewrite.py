@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 from patchtool.semantic.carry import Carrier, old_statements
 from patchtool.semantic.edits import Splice
@@ -16,8 +15,7 @@ from patchtool.semantic.source import Source
 from patchtool.semantic.substitute import CannotFill
 
 
-@dataclass(frozen=True)
-class Planned:
+class Planned(NamedTuple):
     """One edit, ready to be written.
 
     Args:

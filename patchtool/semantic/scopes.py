@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from patchtool.semantic.source import Source, bound_names
 from patchtool.semantic.tree import children
@@ -12,8 +12,7 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 ScopeNode = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 
 
-@dataclass(frozen=True)
-class Scope:
+class Scope(NamedTuple):
     """A definition that is surely the one its qualified name means.
 
     Args:
@@ -37,8 +36,7 @@ class Scope:
         return getattr(self.node, "lineno", 1)
 
 
-@dataclass(frozen=True)
-class ScopeProblem:
+class ScopeProblem(NamedTuple):
     """Why a qualified name does not lead to one certain definition.
 
     Args:
@@ -145,8 +143,7 @@ def parameters(function: Function) -> list[str]:
     return names + [a.arg for a in (spec.vararg, spec.kwarg) if a is not None]
 
 
-@dataclass(frozen=True)
-class Block:
+class Block(NamedTuple):
     """A list of statements inside a scope, and how it is reached.
 
     Args:

@@ -10,6 +10,7 @@ import tokenize
 import warnings
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 from patchtool.semantic.tree import children, walk
 
@@ -144,8 +145,7 @@ class Source:
         return name[:1].isupper() and name not in made
 
 
-@dataclass(frozen=True)
-class ModuleNames:
+class ModuleNames(NamedTuple):
     """What a module's global names stand for.
 
     Args:

@@ -9,8 +9,8 @@ from __future__ import annotations
 import ast
 import re
 import textwrap
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from patchtool.semantic.source import parse_python
 from patchtool.semantic.tree import walk
@@ -27,8 +27,7 @@ def is_hole(name: str) -> bool:
     return _HOLE.fullmatch(name) is not None and not name.startswith("__")
 
 
-@dataclass(frozen=True)
-class Template:
+class Template(NamedTuple):
     """A parsed template.
 
     Args:

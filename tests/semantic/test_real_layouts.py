@@ -3,7 +3,6 @@
 import ast
 import random
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -140,7 +139,7 @@ def test_what_cannot_be_read_is_a_conflict(patch: str, layout: str, wheel: Wheel
 def test_a_moved_file_is_found_by_its_symbol(patch: str, wheel: Wheel) -> None:
     real = upstream(wheel(NEEDED))
     path = INFOS[patch].targets[0]
-    info = replace(INFOS[patch], targets=(path.replace("npu", "old_npu"),), since="")
+    info = INFOS[patch]._replace(targets=(path.replace("npu", "old_npu"),), since="")
     found = SemanticKind().judge(info, real.tree, None)
     assert (found.state, found.reason) == (State.DRIFTED, "target-moved")
     assert found.contents == {path: real.result(patch, real.text(patch).encode())}

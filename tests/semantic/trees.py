@@ -2,7 +2,6 @@
 
 import zipfile
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from pathlib import Path
 
 from patchtool.adapters.metadata import read_patch
@@ -75,4 +74,4 @@ def info_of(codemod: Path, *targets: str, since: str = "") -> PatchInfo:
 
 def on_paths(info: PatchInfo, *targets: str) -> PatchInfo:
     """The same patch for other files."""
-    return replace(info, targets=targets)
+    return info._replace(targets=targets)

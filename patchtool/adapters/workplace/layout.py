@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import ast
 import json
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from patchtool.domain.errors import InputError, RefusedError
@@ -17,8 +16,7 @@ if TYPE_CHECKING:
 PACKAGE = "sglang"
 
 
-@dataclass(frozen=True)
-class Found:
+class Found(NamedTuple):
     """Where the package is.
 
     Args:

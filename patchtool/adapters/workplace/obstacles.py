@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from patchtool.adapters.commits import blob_id
 from patchtool.domain.errors import RefusedError
@@ -18,8 +17,7 @@ if TYPE_CHECKING:
 _REGULAR = ("100644", "100755")
 
 
-@dataclass(frozen=True)
-class Blocker:
+class Blocker(NamedTuple):
     """One thing that is in the way.
 
     Args:

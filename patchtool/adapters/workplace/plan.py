@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
 
 from patchtool.adapters.commits import PatchCommit, blob_id, digest, final_contents, import_stream
 from patchtool.adapters.workplace import obstacles
@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from patchtool.adapters.workplace.tree import Workplace
 
 
-@dataclass(frozen=True)
-class Plan:
+class Plan(NamedTuple):
     """Everything that will change.
 
     Args:

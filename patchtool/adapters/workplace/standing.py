@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from patchtool.adapters.commits import blob_id
 from patchtool.adapters.workplace.journal import Applied, Journal
@@ -12,8 +11,7 @@ if TYPE_CHECKING:
     from patchtool.adapters.workplace.tree import Workplace
 
 
-@dataclass(frozen=True)
-class Standing:
+class Standing(NamedTuple):
     """How a tree stands to what was applied to it.
 
     Args:

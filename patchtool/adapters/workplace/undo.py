@@ -5,8 +5,8 @@ from __future__ import annotations
 import errno
 import shutil
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from dataclasses import replace
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from patchtool.adapters.checkout import discover
 from patchtool.adapters.files import LOCK_TIMEOUT, locked
@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from patchtool.adapters.workplace.tree import Workplace
 
 
-@dataclass(frozen=True)
-class Recovery:
+class Recovery(NamedTuple):
     """What became of a run that was killed.
 
     Args:
