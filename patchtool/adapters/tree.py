@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from patchtool.adapters.plumbing import Git
 
 _NO_MATCH = 1
+# A series looks at a handful of files; whoever looks up a whole tree does not want it all in memory.
+_TOGETHER = 32
 
 
 class GitTree:
@@ -26,6 +28,7 @@ class GitTree:
         self.commit = commit
         # a commit never changes, so what was asked once is known
         self._blobs: dict[str, str | None] = dict(known or {})
+        self._contents: dict[str, bytes] = {}
 
     def blob_ids(self, paths: Iterable[str]) -> Mapping[str, str]:
         """Git blob ids of those paths that exist as regular files."""
@@ -36,8 +39,11 @@ class GitTree:
         return {path: blob for path in wanted if (blob := self._blobs[path]) is not None}
 
     def read(self, path: str) -> bytes | None:
-        """The file's bytes, or None where it does not exist."""
-        return self.read_many([path]).get(path)
+        """The file's bytes, or None where it does not exist; what was looked up with it is read with it."""
+        if path not in self._contents:
+            near = [each for each, blob in self._blobs.items() if blob is not None and each not in self._contents]
+            self._contents |= self.read_many([path, *near[:_TOGETHER]])
+        return self._contents.get(path)
 
     def read_many(self, paths: Iterable[str]) -> Mapping[str, bytes]:
         """The bytes of those paths that exist as regular files."""

@@ -54,8 +54,9 @@ def rebase(session: Session, options: RebaseOptions) -> Report:
     project = session.own_project("rebase")
     _check(project, options)
     release = newest(session) if options.to == LATEST else Release.parse(options.to)
-    hashes, notes = _hashes(session, release)
-    stored = _brought(session, release, hashes)
+    known = session.store.release(release)
+    hashes, notes = _hashes(session, release, known)
+    stored = _brought(session, release, hashes, known)
     patches = placed(pointed(project.patches, options.at), project.lock, release)
     tree = session.store.tree(stored.commit)
     lock = _accepted(project.lock, options)
@@ -102,7 +103,7 @@ def newest(session: Session) -> Release:
     return found[-1]
 
 
-def _hashes(session: Session, release: Release) -> tuple[tuple[str, ...], list[str]]:
+def _hashes(session: Session, release: Release, known: StoredRelease | None) -> tuple[tuple[str, ...], list[str]]:
     """SHA-256 of every artifact of the release; offline those that the store knows."""
     from patchtool.adapters.upstreams import open_upstream, sha256_of
 
@@ -110,7 +111,6 @@ def _hashes(session: Session, release: Release) -> tuple[tuple[str, ...], list[s
     if release == pin.release:
         return pin.hashes, []
     if session.offline and session.find_links is None:
-        known = session.store.release(release)
         if known is None:
             raise missing(release)
         return tuple(sorted(known.digests)), [
@@ -130,10 +130,9 @@ def _hashes(session: Session, release: Release) -> tuple[tuple[str, ...], list[s
     return tuple(sorted(hashes)), notes
 
 
-def _brought(session: Session, release: Release, hashes: Sequence[str]) -> StoredRelease:
-    found = session.store.release(release)
-    if found is not None and set(found.digests) & set(hashes):
-        return found
+def _brought(session: Session, release: Release, hashes: Sequence[str], known: StoredRelease | None) -> StoredRelease:
+    if known is not None and set(known.digests) & set(hashes):
+        return known
     from patchtool.commands.fetch import bring
 
     return bring(session, release, hashes)

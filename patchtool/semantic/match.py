@@ -180,6 +180,8 @@ def _spelling(value: Bound) -> str | None:
 
 def same(one: object, other: object) -> bool:
     """Whether two pieces of code are equal in normal form: layout, comments and quotes do not matter."""
+    if one is other:
+        return True
     if isinstance(one, ast.AST) and isinstance(other, ast.AST):
         if type(one) is not type(other):
             return False
@@ -207,8 +209,15 @@ def _keyword_name(keyword: ast.keyword) -> str:
     return keyword.arg or ""
 
 
-def _comparable(node: ast.AST) -> Iterator[str]:
-    return (name for name in node._fields if name not in _LAYOUT)
+def _comparable(node: ast.AST) -> tuple[str, ...]:
+    kind = type(node)
+    known = _COMPARABLE.get(kind)
+    if known is None:
+        known = _COMPARABLE[kind] = tuple(name for name in kind._fields if name not in _LAYOUT)
+    return known
+
+
+_COMPARABLE: dict[type, tuple[str, ...]] = {}
 
 
 def _partners(

@@ -58,6 +58,13 @@ def find_scope(source: Source, symbol: str) -> Scope | ScopeProblem:
         source: The file.
         symbol: ``Class.method``, ``Class``, ``function``, or empty for the module.
     """
+    known: Scope | ScopeProblem | None = source.found.get(symbol)
+    if known is None:
+        known = source.found[symbol] = _followed(source, symbol)
+    return known
+
+
+def _followed(source: Source, symbol: str) -> Scope | ScopeProblem:
     node: ScopeNode = source.tree
     owners: list[ScopeNode] = []
     walked: list[str] = []

@@ -5,18 +5,19 @@ from __future__ import annotations
 import ast
 import codecs
 import io
-import re
 import tokenize
 import warnings
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from patchtool.semantic.tree import children, walk
 
 LOWEST_PYTHON = (3, 10)
 """The grammar that upstream promises to its users; code that needs a newer one is not written."""
 
+_QUOTES = ('"', "'")
+_BLANK = " \t\r\n\f\v\\"
 _SETTERS = frozenset({"setattr", "delattr", "__setattr__", "__delattr__"})
 
 
@@ -100,6 +101,11 @@ class Source:
         return b"".join(self.lines[start:stop]).decode(self.encoding)
 
     @cached_property
+    def found(self) -> dict[str, Any]:
+        """What qualified names were found to lead to; good as long as nobody changes the tree."""
+        return {}
+
+    @cached_property
     def names(self) -> ModuleNames:
         """What the module's global names stand for."""
         return ModuleNames.of(self.tree, self._touched[1] if "global" in self.text else set())
@@ -128,11 +134,23 @@ class Source:
 
         Any ``x`` may be the class or one of its instances, but for what is surely another class.
         """
-        # a walk costs as much as a parse
-        if not re.search(rf"""\.[\s\\]*{name}\b(?!\s*\()|["']{name}["']""", self.text):
+        if not self._may_set(name):  # a walk costs as much as a parse
             return None
         found = self._touched[0].get(name, [])
         return next((line for who, line in found if who == owner or not self._another_class(who)), None)
+
+    def _may_set(self, name: str) -> bool:
+        """Whether the text has the name as an attribute that is not just called, or as a word in quotes."""
+        at = self.text.find(name)
+        while at >= 0:
+            before, after = self.text[:at], self.text[at + len(name) :]
+            if before[-1:] in _QUOTES and after[:1] in _QUOTES:
+                return True
+            whole = not (after[:1] == "_" or after[:1].isalnum())
+            if whole and before.rstrip(_BLANK).endswith(".") and not after.lstrip().startswith("("):
+                return True
+            at = self.text.find(name, at + 1)
+        return False
 
     def _another_class(self, name: str) -> bool:
         """Whether a name is spelled like a class and is no alias that this module makes."""

@@ -6,6 +6,8 @@ import ast
 from collections.abc import Iterator
 
 _MARKS = frozenset({"ctx", "op", "ops", "type_comment", "type_ignores", "kind", "lineno"})
+# Fields that never hold a node; most nodes of a tree are names and have no others.
+_WORDS = frozenset({"id", "attr", "arg", "asname", "module", "level", "simple", "conversion", "rest", "is_async"})
 _FIELDS: dict[type, tuple[str, ...]] = {}
 
 
@@ -14,7 +16,7 @@ def children(node: ast.AST) -> list[ast.AST]:
     kind = type(node)
     fields = _FIELDS.get(kind)
     if fields is None:
-        fields = _FIELDS[kind] = tuple(name for name in kind._fields if name not in _MARKS)
+        fields = _FIELDS[kind] = tuple(name for name in kind._fields if name not in _MARKS | _WORDS)
     found: list[ast.AST] = []
     for field in fields:
         value = getattr(node, field, None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from patchtool.semantic.edits import Splice
 from patchtool.semantic.match import same
@@ -18,17 +18,52 @@ def splice_tree(splices: Sequence[tuple[Splice, list[ast.stmt]]]) -> None:
         splice.block.statements[splice.start : splice.stop] = filled
 
 
-def written_as_meant(expected: ast.Module, written: Source) -> str | None:
+def written_as_meant(expected: ast.Module, written: Source, known: Mapping[int, bytes]) -> str | None:
     """Compare what was written with what was meant, in normal form.
 
     Args:
         expected: The old tree with the edits carried out on it.
         written: The new file.
+        known: Text of statements that no edit is in, by identity: what has the same text in both files is the same.
 
     Returns:
         What is wrong, or None.
     """
-    return None if same(expected, written.tree) else "the written file is not what the patch means"
+    return None if _same(expected, written.tree, written, known) else "the written file is not what the patch means"
+
+
+def _same(one: ast.AST, other: ast.AST, written: Source, known: Mapping[int, bytes]) -> bool:
+    if isinstance(one, ast.stmt) and isinstance(other, ast.stmt) and known.get(id(one)) == _text(written, other):
+        return True
+    if not isinstance(one, (ast.Module, ast.ClassDef)) or type(one) is not type(other):
+        return same(one, other)
+    theirs: list[ast.stmt] = getattr(other, "body", [])
+    heads = all(same(getattr(one, n), getattr(other, n)) for n in one._fields if n not in ("body", "type_ignores"))
+    bodies = len(one.body) == len(theirs) and all(_same(a, b, written, known) for a, b in zip(one.body, theirs))
+    return heads and bodies
+
+
+def texts(source: Source, edited: Iterable[ast.AST]) -> dict[int, bytes]:
+    """The text of every statement of the module and its classes that no edit is in, by identity.
+
+    Args:
+        source: The file.
+        edited: Every node that an edit is in, at any depth.
+    """
+    inside = {id(node) for node in edited}
+    found: dict[int, bytes] = {}
+    bodies: list[list[ast.stmt]] = [source.tree.body]
+    while bodies:
+        for statement in bodies.pop():
+            if id(statement) not in inside:
+                found[id(statement)] = _text(source, statement)
+            elif isinstance(statement, ast.ClassDef):
+                bodies.append(statement.body)
+    return found
+
+
+def _text(source: Source, statement: ast.stmt) -> bytes:
+    return b"".join(source.lines[first_line(statement) - 1 : statement.end_lineno])
 
 
 def foreign_bytes(before: Source, after: Source, replaced: Sequence[tuple[int, int]]) -> str | None:

@@ -16,7 +16,7 @@ from patchtool.semantic.source import Source, Unparsable
 from patchtool.semantic.substitute import CannotFill, fill, global_names
 from patchtool.semantic.template import template
 from patchtool.semantic.tree import walk
-from patchtool.semantic.verify import doubled, foreign_bytes, line_ranges, splice_tree, written_as_meant
+from patchtool.semantic.verify import doubled, foreign_bytes, line_ranges, splice_tree, texts, written_as_meant
 
 
 def write_rules(verdicts: Sequence[RuleVerdict], sources: dict[str, Source]) -> dict[str, Source]:
@@ -81,10 +81,18 @@ def _verify(source: Source, written: Source, planned: Sequence[Planned], free: S
     ranges = line_ranges([p.splice for p in planned])
     ranges += [(scope.line, getattr(scope.node, "end_lineno", scope.line)) for scope in free]
     _raise("bytes-changed", foreign_bytes(source, written, ranges))
+    known = texts(source, _around(planned, free))
     splice_tree([(p.splice, p.filled) for p in planned])
     for tree in (source.tree, written.tree):
         blank(tree, [scope.symbol for scope in free], source.path)
-    _raise("written-otherwise", written_as_meant(source.tree, written))
+    _raise("written-otherwise", written_as_meant(source.tree, written, known))
+
+
+def _around(planned: Sequence[Planned], free: Sequence[Scope]) -> list[ast.AST]:
+    """Every definition and statement that something is changed in."""
+    scopes = [*(p.scope for p in planned), *free]
+    holders = [block.statements[index] for p in planned for block, index in p.splice.block.above]
+    return [*holders, *(node for scope in scopes for node in (*scope.owners, scope.node))]
 
 
 def blank(tree: ast.Module, symbols: Sequence[str], path: str) -> None:
