@@ -67,7 +67,7 @@ def _digest(body: bytes) -> bytes:
 
 
 def _document(judgement: Judgement) -> dict[str, Any]:
-    plain: dict[str, Any] = dict(vars(judgement))
+    plain: dict[str, Any] = judgement._asdict()
     for name in ("goals", "sites", "candidates", "changes"):
         plain[name] = [item._asdict() for item in plain[name]]
     plain["contents"] = {path: b64encode(data).decode() for path, data in judgement.contents.items()}

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass
-class Face:
+class Face(NamedTuple):
     """How this run talks."""
 
     json: bool = False
@@ -15,8 +14,7 @@ class Face:
     color: bool = True
 
 
-@dataclass
-class Globals:
+class Globals(NamedTuple):
     """Options that every verb has."""
 
     face: Face

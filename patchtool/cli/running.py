@@ -70,8 +70,6 @@ def mapped(report: Report, markdown: bool) -> int:
 
 def tested(result: Tested, junit: str, annotate: bool) -> int:
     """Show a run of the matrix, and write it down for whoever reads JUnit or GitHub's annotations."""
-    from dataclasses import replace
-
     from patchtool.cli.render import colorful
     from patchtool.cli.testtext import matrix_text
 
@@ -88,7 +86,7 @@ def tested(result: Tested, junit: str, annotate: bool) -> int:
         from patchtool.cli.annotations import github_annotations
 
         words += github_annotations(result.verdicts, result.proofs, Path.cwd())
-    return show(replace(result.report, text=words))
+    return show(result.report._replace(text=words))
 
 
 def seconds(option: str, text: str) -> float:

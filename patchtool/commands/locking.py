@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 from patchtool.adapters.stored import StoredRelease
@@ -67,7 +66,7 @@ def settle(rendering: Rendering, lock: Lock, release: Release | None, tree: Tree
 
 
 def _held_against(judgement: Judgement, locked: LockedPatch) -> Judgement:
-    judged = replace(judgement, proof=Proof(locked.proof))
+    judged = judgement._replace(proof=Proof(locked.proof))
     same_start = all(locked.files.get(c.path, (c.before,))[0] == c.before for c in judgement.changes)
     difference = locked.difference(judgement)
     if difference and same_start and judgement.state.changes_tree and not locked.accepted:
@@ -119,6 +118,6 @@ def record(lock: Lock, stored: StoredRelease, rendering: Rendering) -> Lock:
         now = LockedPatch.of(patch.info, patch.judgement)
         before = old.patches.get(patch.info.name) if old else None
         if before is not None and before.digest == now.digest:
-            now = replace(now, proof=before.proof, accepted=before.accepted)
+            now = now._replace(proof=before.proof, accepted=before.accepted)
         patches[patch.info.name] = now
     return lock.with_release(stored.release, LockedRelease(stored.commit, stored.tree, patches))

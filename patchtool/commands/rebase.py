@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 from patchtool.adapters.project import LOCK, PIN, Project, write_lock
@@ -161,14 +160,14 @@ def _accepted(lock: Lock, options: RebaseOptions, only: Sequence[Release] = ()) 
     releases = {
         release: locked._replace(
             patches={
-                name: replace(patch, accepted=options.reason) if name in options.accept else patch
+                name: patch._replace(accepted=options.reason) if name in options.accept else patch
                 for name, patch in locked.patches.items()
             },
         )
         for release, locked in lock.releases.items()
         if not only or release in only
     }
-    return replace(lock, releases={**lock.releases, **releases})
+    return lock._replace(releases={**lock.releases, **releases})
 
 
 def _exit_code(rendering: Rendering, options: RebaseOptions) -> ExitCode:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
@@ -154,7 +154,7 @@ def _parsed(info: PatchInfo, tree: Tree, release: Release | None) -> Judgement:
     from patchtool.semantic.kind import SemanticKind  # late: a cached path needs no parser
 
     judgement = SemanticKind().judge(info, tree, release)
-    return replace(judgement, changes=tuple(_counted(c, judgement, tree) for c in judgement.changes))
+    return judgement._replace(changes=tuple(_counted(c, judgement, tree) for c in judgement.changes))
 
 
 def _judge(

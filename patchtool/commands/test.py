@@ -250,7 +250,7 @@ def _record(project: Project, proofs: Sequence[PatchProof]) -> list[str]:
         patch = locked.patches.get(proof.patch) if locked else None
         if locked is None or patch is None or proof.verdict is Proof.NONE:
             continue
-        patches = {**locked.patches, proof.patch: replace(patch, proof=proof.verdict.value)}
+        patches = {**locked.patches, proof.patch: patch._replace(proof=proof.verdict.value)}
         releases[proof.release] = locked._replace(patches=patches)
     if releases == lock.releases:
         return []

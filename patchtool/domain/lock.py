@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from patchtool.domain.errors import InputError
@@ -13,8 +12,7 @@ from patchtool.domain.release import Release
 VERSION = 1
 
 
-@dataclass(frozen=True)
-class LockedPatch:
+class LockedPatch(NamedTuple):
     """One patch on one release, as recorded.
 
     Args:
@@ -31,7 +29,7 @@ class LockedPatch:
     state: str
     proof: str = "none"
     goals: tuple[str, ...] = ()
-    files: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    files: Mapping[str, tuple[str, str]] = {}
     accepted: str = ""
     at: str = ""
 
@@ -72,8 +70,7 @@ class LockedRelease(NamedTuple):
     patches: Mapping[str, LockedPatch]
 
 
-@dataclass(frozen=True)
-class Lock:
+class Lock(NamedTuple):
     """The whole lock.
 
     Args:
@@ -82,7 +79,7 @@ class Lock:
     """
 
     pin: Release | None = None
-    releases: Mapping[Release, LockedRelease] = field(default_factory=dict)
+    releases: Mapping[Release, LockedRelease] = {}
 
     def with_release(self, release: Release, locked: LockedRelease) -> Lock:
         """The lock with one release recorded anew and made the pin."""

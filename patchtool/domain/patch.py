@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from patchtool.domain.state import Proof, State
@@ -116,8 +116,7 @@ class Change(NamedTuple):
     removed: int = 0
 
 
-@dataclass(frozen=True)
-class Judgement:
+class Judgement(NamedTuple):
     """What one patch came to on one tree; a value, never an exception.
 
     Args:
@@ -141,7 +140,7 @@ class Judgement:
     sites: tuple[Site, ...] = ()
     candidates: tuple[Candidate, ...] = ()
     changes: tuple[Change, ...] = ()
-    contents: dict[str, bytes] = field(default_factory=dict)
+    contents: Mapping[str, bytes] = {}
     notes: tuple[str, ...] = ()
     trace: str = ""
     consulted: bool = False
@@ -149,5 +148,5 @@ class Judgement:
 
     def as_state(self, state: State, reason: str, detail: str) -> Judgement:
         """The same findings under another state, with nothing to write unless the state changes the tree."""
-        kept = self if state.changes_tree else replace(self, changes=(), contents={})
-        return replace(kept, state=state, reason=reason, detail=detail)
+        kept = self if state.changes_tree else self._replace(changes=(), contents={})
+        return kept._replace(state=state, reason=reason, detail=detail)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from patchtool.domain.errors import ExitCode
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from patchtool.domain.patch import Judgement, PatchInfo
     from patchtool.domain.rebase import Plan
     from patchtool.domain.release import Release
@@ -142,8 +143,7 @@ class Finding(NamedTuple):
     problem: str
 
 
-@dataclass(frozen=True)
-class Report:
+class Report(NamedTuple):
     """What a verb found and did.
 
     Args:
@@ -169,7 +169,7 @@ class Report:
     headline: str = ""
     notes: tuple[str, ...] = ()
     text: str = ""
-    extra: dict[str, Any] = field(default_factory=dict)
+    extra: Mapping[str, Any] = {}
     kind: str = "table"
     survey: Survey | None = None
     plan: Plan | None = None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
@@ -11,8 +10,7 @@ if TYPE_CHECKING:
     from patchtool.domain.report import PatchReport
 
 
-@dataclass(frozen=True)
-class SurveyedRelease:
+class SurveyedRelease(NamedTuple):
     """One release with every patch on it.
 
     Args:
@@ -23,7 +21,7 @@ class SurveyedRelease:
 
     release: Release
     patches: tuple[PatchReport, ...]
-    diffs: Mapping[str, str] = field(default_factory=dict)
+    diffs: Mapping[str, str] = {}
 
 
 class StateChange(NamedTuple):

@@ -80,7 +80,7 @@ def judge_patch(info: PatchInfo, patch: type[SemanticPatch], tree: Tree, release
         judgement = base.as_state(State.CONFLICT, "fact-missing", missing)
     else:
         judgement = _write(patch, rules, decision, located, base)
-    return replace(judgement, consulted=bool(patch.facts))
+    return judgement._replace(consulted=bool(patch.facts))
 
 
 def _write(
@@ -100,7 +100,7 @@ def _write(
     changes = tuple(Change(old.path, blob_id(old.data), blob_id(new.data)) for old, new in changed)
     contents = {new.path: new.data for _, new in changed}
     goals = tuple(goal._replace(held_after=True) for goal in base.goals)
-    done = replace(base, goals=goals, changes=changes, contents=contents)
+    done = base._replace(goals=goals, changes=changes, contents=contents)
     if located.moved:
         places = ", ".join(f"{old} is now {new}" for old, new in located.moved.items())
         return done.as_state(State.DRIFTED, "target-moved", places)

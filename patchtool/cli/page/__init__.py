@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 from patchtool.adapters.files import atomic_write
@@ -49,6 +48,6 @@ def write_page(report: Report, path: Path) -> Report:
     atomic_write(path, survey_page(report).encode())
     said = [report.headline] if report.headline else []
     shown = headline(report.survey or Survey(()))
-    return replace(
-        report, kind="none", result=Result(str(path)), headline="\n".join([*said, f"{shown}.", f"the page is {path}"])
+    return report._replace(
+        kind="none", result=Result(str(path)), headline="\n".join([*said, f"{shown}.", f"the page is {path}"])
     )
