@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ast
-import builtins
 from collections.abc import Iterator, Mapping, Sequence
 
 from patchtool.semantic.edits import Splice
+from patchtool.semantic.grammar import BUILTINS
 from patchtool.semantic.match import Bound, same
 from patchtool.semantic.names import running, shared_names, stored_in
 from patchtool.semantic.place import Place, bound_nodes
@@ -123,6 +123,6 @@ def _check_assigned(place: Place, splice: Splice, filled: Sequence[ast.stmt]) ->
                 continue
             if node.id in place.local_names:
                 raise CannotFill("name-unavailable", f"{node.id} is not surely assigned at the site")
-            if node.id not in module and "*" not in module and not hasattr(builtins, node.id):
+            if node.id not in module and "*" not in module and node.id not in BUILTINS:
                 raise CannotFill("name-unavailable", f"{node.id} is bound nowhere in this module")
         known |= stored

@@ -9,6 +9,7 @@ from itertools import accumulate
 
 from patchtool.semantic.match import Bindings, Bound
 from patchtool.semantic.place import bound_nodes
+from patchtool.semantic.spelling import Unspeakable, spelled
 from patchtool.semantic.substitute import CannotFill, fill_expression
 from patchtool.semantic.template import Template, is_hole, names_in, rest_hole, rest_keywords, run_hole, statement_hole
 from patchtool.semantic.tree import children, walk
@@ -77,7 +78,7 @@ class Filler:
             return  # written as a whole
         if isinstance(node, ast.JoinedStr):  # before 3.12 the parser does not say where its names are
             if {*names_in(node)} & {*self.rename} or any(map(is_hole, names_in(node))):
-                yield begin, end, ast.unparse(fill_expression(node, self.env, self.rename)).encode()
+                yield begin, end, _spelled(fill_expression(node, self.env, self.rename)).encode()
             return
         if isinstance(node, ast.Attribute) and is_hole(node.attr):
             yield end - len(node.attr), end, self._identifier(node.attr)
@@ -146,13 +147,20 @@ def _expression(hole: str, env: Bindings) -> str:
         return value
     if not isinstance(value, ast.expr):
         raise CannotFill("hole-unbound", f"{hole} stands for nothing here")
-    text = ast.unparse(value)
+    text = _spelled(value)
     number = isinstance(value, ast.Constant) and type(value.value) in (int, float, complex)
-    bound = (ast.Name, ast.Attribute, ast.Subscript, ast.Call, ast.Constant, ast.List, ast.Dict, ast.Set)
+    bound = (ast.Name, ast.Attribute, ast.Subscript, ast.Call, ast.Constant, ast.JoinedStr, ast.List, ast.Dict, ast.Set)
     return text if isinstance(value, bound) and not number else f"({text})"
 
 
 def _argument(part: ast.AST) -> str:
     if not isinstance(part, ast.keyword):
-        return ast.unparse(part)
-    return f"{part.arg}={ast.unparse(part.value)}" if part.arg else f"**{ast.unparse(part.value)}"
+        return _spelled(part)
+    return f"{part.arg}={_spelled(part.value)}" if part.arg else f"**{_spelled(part.value)}"
+
+
+def _spelled(node: ast.AST) -> str:
+    try:
+        return spelled(node)
+    except Unspeakable as error:
+        raise CannotFill("site-refused", str(error)) from None

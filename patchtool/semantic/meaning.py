@@ -180,7 +180,7 @@ class _Unfold(ast.NodeVisitor):
         return found
 
     def generic_visit(self, node: ast.AST) -> ast.AST:
-        new = type(node)()
+        new = ast.AST.__new__(type(node))  # fields follow; its __init__ asks for them all at once
         for field, value in ast.iter_fields(node):
             setattr(new, field, self._field(value))
         return ast.copy_location(new, node)

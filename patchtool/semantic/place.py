@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ast
-import builtins
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import NamedTuple
 
 from patchtool.semantic.flow import Flow
+from patchtool.semantic.grammar import BUILTINS
 from patchtool.semantic.match import Bindings, Bound, Matcher
 from patchtool.semantic.names import locals_of, nested_nodes
 from patchtool.semantic.scopes import Block, Scope, blocks, parameters
@@ -108,7 +108,7 @@ class Place:
     def _real(self, name: str) -> str:
         if name not in self.local_names:
             return self.source.names.real(name)
-        hides = name in self.source.names.imported or name in self.source.names.defined or hasattr(builtins, name)
+        hides = name in self.source.names.imported or name in self.source.names.defined or name in BUILTINS
         return f"{name}\0local" if hides else name
 
     @cached_property

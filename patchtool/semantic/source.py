@@ -11,10 +11,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from patchtool.semantic.grammar import LOWEST_PYTHON, too_new
 from patchtool.semantic.tree import children, walk
-
-LOWEST_PYTHON = (3, 10)
-"""The grammar that upstream promises to its users; code that needs a newer one is not written."""
 
 _QUOTES = ('"', "'")
 _BLANK = " \t\r\n\f\v\\"
@@ -78,6 +76,10 @@ class Source:
             raise Unparsable(f"{path}:{error.lineno or 0}:{error.offset or 0}: {error.msg}") from None
         except (ValueError, RecursionError, MemoryError) as error:
             raise Unparsable(f"{path}: {error or 'nested too deeply'}") from None
+        newer = too_new(text, tree)
+        if newer:
+            lowest = ".".join(map(str, LOWEST_PYTHON))
+            raise Unparsable(f"{path}:{newer[0]}:{newer[1]}: needs a newer Python than {lowest}")
         return cls(path, data, text, tree, "utf-8" if encoding == "utf-8-sig" else encoding)
 
     @property

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
-import builtins
 import copy
 from collections.abc import Collection, Iterable
 
 from patchtool.semantic.edits import Splice
+from patchtool.semantic.grammar import BUILTINS
 from patchtool.semantic.match import Bindings
 from patchtool.semantic.source import ModuleNames
 from patchtool.semantic.template import is_hole, rest_hole, rest_keywords, run_hole, statement_hole
@@ -70,7 +70,7 @@ def global_names(splice: Splice, names: ModuleNames, local: frozenset[str], prov
         if name in mine or is_hole(name) or (name in proven and name in names.conditional):
             continue
         known = names.local(name)
-        if known is None and (not hasattr(builtins, name) or name in names.bound):
+        if known is None and (name not in BUILTINS or name in names.bound):
             raise CannotFill("name-unavailable", f"{name} is not surely bound in this module")
         if known is not None and known != name:
             if known in mine:

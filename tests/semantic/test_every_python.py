@@ -1,0 +1,118 @@
+"""Judgements and written bytes are the same on every Python that runs the tool."""
+
+# mypy: allow-untyped-defs, allow-incomplete-defs
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+
+from patchtool.semantic.grammar import BUILTINS
+from patchtool.semantic.source import Source, Unparsable
+from patchtool.semantic.spelling import Unspeakable, spelled
+
+# What Python 3.10 and 3.11 write; 3.12's unparse would not.
+SPELLINGS = {
+    "f\"{x['a']}\"": "f\"{x['a']}\"",
+    "f'{x[\"a\"]} \\n'": "f\"{x['a']} \\n\"",
+    "f'it\\'s \"{a}\"'": "f'it\\'s \"{a}\"'",
+    "f'{a!r:>{w}} {{}} {b:.2f}'": "f'{a!r:>{w}} {{}} {b:.2f}'",
+    "f'''{x['it']}{y[\"it's\"]}'''": None,
+    "f'{ {1: 2}[1] }'": "f'{ {1: 2}[1]}'",
+    "g(f'a' 'b' f\"{c}\")": "g(f'ab{c}')",
+    "f\"{f'{a}'}\"": "f\"{f'{a}'}\"",
+    "f'{a:{b}{c}}'": "f'{a:{b}{c}}'",
+    "f'{a=}'": "f'a={a!r}'",
+    "[a for (a, b) in c if d for e, in f]": "[a for a, b in c if d for e, in f]",
+    "{k: v for k, (v, w) in c}": "{k: v for k, (v, w) in c}",
+    "x['a'] + y[1:2, ...]": "x['a'] + y[1:2, ...]",
+}
+
+
+@pytest.mark.parametrize("code", SPELLINGS)
+def test_code_is_spelled_for_the_lowest_python(code):
+    node = ast.parse(code, mode="eval").body
+    if SPELLINGS[code] is None:
+        with pytest.raises(Unspeakable):
+            spelled(node)
+        return
+    text = spelled(node)
+    assert text == SPELLINGS[code]
+    assert ast.unparse(ast.parse(text)) == ast.unparse(node)
+    Source.parse("m.py", text.encode())
+
+
+NEWER = {
+    "f-string with its own quote": ('x = 1\ny = f"{a["b"]}"\n', ":2:"),
+    "f-string with its own quotes around nothing": ('f"{a[""]}"\n', ":1:"),
+    "f-string with a backslash": ("f\"{'\\n'.join(a)}\"\n", ":1:"),
+    "f-string with a comment": ('f"""{a # why\n}"""\n', ":"),
+    "f-string over lines": ('f"{a +\n b}"\n', ":1:"),
+    "f-string in an f-string, same quote": ('f"{f"{a}"}"\n', ":1:"),
+    "f-string behind escapes": ('f"\\"{{}} {a["b"]}"\n', ":1:"),
+    "unpacking in a subscript": ("x = 1\na[*b]\n", ":2:"),
+    "unpacking behind another index": ("a[0, *b] = 1\n", ":1:"),
+    "unpacked annotation": ("def f(*args: *T): pass\n", ":1:"),
+    "exception groups": ("try: pass\nexcept* E: pass\n", ":"),
+    "type statement": ("type X = int\n", ":1:"),
+    "type parameters": ("def f[T](): pass\n", ":1:"),
+}
+
+
+@pytest.mark.parametrize("kind", NEWER)
+def test_newer_grammar_is_refused_on_every_host(kind):
+    text, where = NEWER[kind]
+    with pytest.raises(Unparsable) as caught:
+        Source.parse("m.py", text.encode())
+    assert f"m.py{where}" in caught.value.problem
+
+
+OLD = (
+    'f"{a[\'b\']} {{\\"}} \\n" f\'{c}\' # f"{d["e"]}"\n',
+    'f"""{a["b"]} {\nc}"""\n',
+    "rf'\\d{a}' + F'' + f'{{{a}}}'\n",
+    "s = 'f\"{a[\"'\n",
+    'x = "#" f"{a:{b}}" "f"\n',
+    "a[(*b,)], [*a], f(*a, b), a[b * c]\n",
+    "def f(*args: int, **kwargs: int): pass\n",
+    "with (a as b, c as d): pass\nmatch x:\n    case [*y]: pass\n",
+)
+
+
+@pytest.mark.parametrize("text", OLD)
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_the_lowest_grammar_is_read_on_every_host(text, end):
+    assert Source.parse("m.py", text.replace("\n", end).encode()).tree.body
+
+
+def test_built_in_names_are_those_of_the_lowest_python():
+    by_site = {"exit", "quit", "copyright", "credits", "license", "_"}
+    assert len(BUILTINS - by_site) == 150
+    assert "ExceptionGroup" not in BUILTINS
+
+
+CODEMOD = """
+from patchtool.semantic import SemanticPatch, goal, replace
+
+
+class P(SemanticPatch):
+    scope = "f"
+    edit = replace("old(A_, *REST_)", "new(A_, *REST_)")
+    goals = (goal("new", "new(...)"),)
+"""
+
+
+def test_a_carried_f_string_is_written_for_the_lowest_python(judge_codemod):
+    source = """\
+def new(*a): pass
+
+
+def f(x, rows):
+    old(f"{x['a']}", f"it's {x}\\n", [a for (a, b) in rows])
+"""
+    codemod = CODEMOD.replace('"new(...)"', '"new(A_, *REST_)"')
+    judgement = judge_codemod(codemod, source)
+    assert judgement.state.value == "applied", judgement.detail
+    written = source.replace("old(", "new(").replace("(a, b)", "a, b")
+    assert judgement.contents["m.py"].decode() == written
