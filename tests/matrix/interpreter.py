@@ -57,7 +57,9 @@ class Interpreter:
 
 def serve(tree: Path) -> None:
     """Answer calls until the other end closes; what upstream prints goes to standard error."""
-    from patchtool.matrix.emulation.install import _below_modes, activate
+    import torch
+
+    from patchtool.matrix.emulation.install import activate
 
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
@@ -69,8 +71,9 @@ def serve(tree: Path) -> None:
         except EOFError:
             return
         try:
-            # below the device mapping, which copies where Triton takes a tensor's own memory
-            answer = "", _below_modes(_kernel(name))(*args, **kwargs), {**dict(enumerate(args)), **kwargs}
+            # without the device mapping, which copies where Triton takes a tensor's own memory
+            with torch._C.DisableTorchFunction():
+                answer = "", _kernel(name)(*args, **kwargs), {**dict(enumerate(args)), **kwargs}
         except Exception as error:  # noqa: BLE001  it is told, whatever it is
             answer = f"{type(error).__name__}: {error}", None, {}
         pickle.dump(answer, answers)

@@ -197,7 +197,7 @@ def check_rollback(kernels: Any) -> None:
 
 
 def check_commit(kernels: Any) -> None:
-    """The NPU's mover is not in the wheel; the wheel's scatter keeps its contract, with row i as the source of request i."""
+    """The NPU's mover is not in the wheel; the wheel's scatter keeps its contract, row i for request i."""
     pool, snapshots = torch.randn(2, 5, HEADS, K, V).transpose(-1, -2), torch.randn(2, 3, DRAFTS, HEADS, V, K)
     slots, steps = ids(4, 1, 2), ids(3, -1, 0)
     # the function around this kernel insists on CUDA tensors
