@@ -12,7 +12,8 @@ from packaging.requirements import Requirement
 
 PIP = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
 NEWEST = (3, 11)
-CPU, CUDA = "about 0.5 GB to download, 1.5 GB on disk", "with CUDA packages: about 3 GB to download, 7 GB on disk"
+CPU = "about 320 MB to download, 1.5 GB on disk"
+CUDA = "with CUDA packages: several GB to download, about 5.5 GB on disk"
 
 
 def main(torch: str, index: str = "") -> int:
