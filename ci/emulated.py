@@ -6,6 +6,8 @@ Usage: ci/emulated.py TORCH [INDEX]     for example: ci/emulated.py torch==2.13.
 import json
 import subprocess
 import sys
+from collections.abc import Iterable
+from importlib import metadata
 from typing import Any
 
 from packaging.requirements import Requirement
@@ -37,9 +39,8 @@ def main(torch: str, index: str = "") -> int:
 def install(torch: str, index: str) -> None:
     # The index is asked for torch only, and once: where it cannot be reached, pip would wait for it at every package.
     source = ["--no-deps", torch, *(["--extra-index-url", index, "--retries", "1"] if index else [])]
-    cuda = False
     for found in planned(source):
-        cuda = any(needs_cuda(each) for each in found["metadata"]["requires_dist"])
+        cuda = needs_cuda(found["metadata"]["requires_dist"])
         if index and cuda:
             print(f"note: {index} gave no CPU build of {torch}; it comes from where pip is configured to look")
         print(
@@ -48,9 +49,9 @@ def install(torch: str, index: str) -> None:
         )
     pip("install", *source)
     pip("install", "--editable", ".[dev,emulated]")
-    # it would bring triton, as the CUDA packages do, which has the same files as triton-ascend
+    # xgrammar would bring triton, as CUDA's torch does; it has the same files as triton-ascend
     pip("install", "--no-deps", "xgrammar")
-    if cuda:
+    if needs_cuda(metadata.requires("torch") or ()):
         pip("uninstall", "--yes", "triton")
         pip("install", "--no-deps", "--force-reinstall", "triton-ascend<3.3")
 
@@ -66,11 +67,10 @@ def planned(source: list[str]) -> list[dict[str, Any]]:
     return found
 
 
-def needs_cuda(requirement: str) -> bool:
-    wanted = Requirement(requirement)
-    return wanted.name.startswith(("nvidia-", "cuda-")) and (
-        wanted.marker is None or wanted.marker.evaluate({"extra": ""})
-    )
+def needs_cuda(requirements: Iterable[str]) -> bool:
+    wanted = [Requirement(each) for each in requirements]
+    here = [each.name for each in wanted if each.marker is None or each.marker.evaluate({"extra": ""})]
+    return any(name.startswith(("nvidia-", "cuda-")) for name in here)
 
 
 def pip(*arguments: str) -> None:
