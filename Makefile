@@ -1,12 +1,16 @@
 # make apply   patched SGLang in build/      make test    all tests
 # make lint    style, types, the house       make bench   speed, as ratios against git and unzip
-# make emulated   the test matrix on the pin, with torch on the CPU (1.5 GB); TORCH chooses the torch, TORCH_INDEX an index
-# Nothing here needs root. PYTHON=python3.12 chooses the Python that .venv is made with.
+# make emulated   the test matrix on the pin
+# The emulated tests need torch (CPU, 1.5 GB in .venv) and Python 3.10 or 3.11. TORCH chooses the torch, TORCH_INDEX the index
+# that is asked for it first (empty for none); EMULATED=no leaves torch and those tests out.
+# Nothing here needs root. PYTHON=python3.11 chooses the Python that .venv is made with.
 SHELL := /bin/sh
 BIN := .venv/bin
 export PYTHON ?= python3
-TORCH ?= torch>=2.8
-TORCH_INDEX ?=
+EMULATED ?= yes
+TORCH ?= torch==2.13.0
+# PyPI's torch for Linux brings CUDA packages of several GB.
+TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
 
 .PHONY: apply test lint bench emulated clean
 .DELETE_ON_ERROR:
@@ -14,7 +18,7 @@ TORCH_INDEX ?=
 apply: .venv/ready-run
 	$(BIN)/patchtool apply
 
-test: .venv/ready-dev
+test: .venv/ready-dev $(if $(filter yes,$(EMULATED)),.venv/ready-emulated)
 	$(BIN)/python -m pytest -n auto $(TESTS)
 
 lint: .venv/ready-dev
@@ -38,10 +42,9 @@ emulated: .venv/ready-emulated
 .venv/ready-dev: pyproject.toml ci/setup
 	ci/setup ready-dev '.[dev]'
 
-# PyPI's torch brings CUDA packages on Linux: with PyTorch's index for CPUs as TORCH_INDEX it does not.
-.venv/ready-emulated: .venv/ready-dev
-	PIP_EXTRA_INDEX_URL="$(TORCH_INDEX)" ci/setup ready-emulated '$(TORCH)' '.[dev,emulated]'
-	$(BIN)/python -m pip install --quiet --no-deps xgrammar
+.venv/ready-emulated: ci/emulated.py .venv/ready-dev
+	$(BIN)/python ci/emulated.py '$(TORCH)' '$(TORCH_INDEX)'
+	touch $@
 
 clean:
 	rm -rf .venv build

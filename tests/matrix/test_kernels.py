@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 pytestmark = pytest.mark.emulated
-torch = pytest.importorskip("torch")
+torch = pytest.importorskip("torch", reason="torch not installed: pip install '.[emulated]'")
 
 from patchtool.matrix.emulation.kernels import conv, delta, state, verify  # noqa: E402
 from patchtool.matrix.emulation.kernels.storage import as_stored  # noqa: E402

@@ -48,37 +48,39 @@ def recurrent_gated_delta_rule(
     overwrites it, always.
     """
     rows, drafts, _ = mix_qkv.shape
-    value_dim, key_dim = recurrent_state.shape[-2:]
-    x = mix_qkv.float()
-    query, key, value = x.split([nk * key_dim, nk * key_dim, nv * value_dim], dim=-1)
-    query, key = (
-        unit(part.view(rows, drafts, nk, key_dim).repeat_interleave(nv // nk, dim=2)) for part in (query, key)
-    )
-    value = value.view(rows, drafts, nv, value_dim)
+    query, key, value = _unpacked(mix_qkv.float(), nk, nv, *recurrent_state.shape[-2:])
     strength = torch.sigmoid(beta.float())
     log_decay = torch.zeros(rows, drafts, nv) if g is None else g.float()
     states = as_stored(recurrent_state)
     target = states if intermediate_state is None else as_stored(intermediate_state)
-    out = torch.zeros(rows, drafts, nv, value_dim, dtype=mix_qkv.dtype)
+    if intermediate_state is not None and cache_indices is not None:
+        first = cache_indices
+    else:
+        first = _last_accepted(ssm_state_indices, num_accepted_tokens)
+    out = torch.zeros_like(value, dtype=mix_qkv.dtype)
     for row in range(rows):
-        if intermediate_state is not None and cache_indices is not None:
-            first = int(cache_indices[row])
-        else:
-            accepted = 1 if num_accepted_tokens is None else int(num_accepted_tokens[row])
-            first = int(ssm_state_indices[row, accepted - 1])
-        state = states[first].float().transpose(-1, -2)
+        state = states[int(first[row])].float().transpose(-1, -2)
         for step in range(int(actual_seq_lengths[row])):
-            state, result = advance(
-                state,
-                query[row, step] * scale,
-                key[row, step],
-                value[row, step],
-                log_decay[row, step],
-                strength[row, step],
-            )
-            target[int(ssm_state_indices[row, step])] = state.transpose(-1, -2).to(target.dtype)
-            out[row, step] = result.to(out.dtype)
+            at = row, step
+            state, out[at] = advance(state, query[at] * scale, key[at], value[at], log_decay[at], strength[at])
+            target[int(ssm_state_indices[at])] = state.transpose(-1, -2).to(target.dtype)
     return out
+
+
+def _unpacked(
+    mix_qkv: torch.Tensor, nk: int, nv: int, value_dim: int, key_dim: int
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Split ``[N, D, packed]`` into query, key and value ``[N, D, nv, ·]``; the first two of length one."""
+    query, key, value = mix_qkv.split([nk * key_dim, nk * key_dim, nv * value_dim], dim=-1)
+    query, key = (part.unflatten(-1, (nk, key_dim)).repeat_interleave(nv // nk, dim=2) for part in (query, key))
+    return unit(query), unit(key), value.unflatten(-1, (nv, value_dim))
+
+
+def _last_accepted(ssm_state_indices: torch.Tensor, num_accepted_tokens: torch.Tensor | None) -> torch.Tensor:
+    """Find where the last call left the state of each row's last accepted token; of its first, where none is told."""
+    if num_accepted_tokens is None:
+        return ssm_state_indices[:, 0]
+    return ssm_state_indices.gather(1, num_accepted_tokens.long().unsqueeze(1) - 1).squeeze(1)
 
 
 def chunk_gated_delta_rule(
@@ -133,6 +135,6 @@ def fused_sigmoid_gating_delta_rule_update_decode_npu(
 
 
 def prepare_chunk_indices(cu_seqlens: torch.Tensor, chunk_size: int) -> torch.Tensor:
-    """Number the chunks of every sequence: rows of ``(sequence, chunk)``."""
-    lengths = cu_seqlens.diff().tolist()
+    """Number the chunks of every sequence: rows of ``(sequence, chunk)``; empty sequences have no number."""
+    lengths = [length for length in cu_seqlens.diff().tolist() if length]
     return torch.tensor([[row, n] for row, length in enumerate(lengths) for n in range(-(-length // chunk_size))])
