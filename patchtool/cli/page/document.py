@@ -49,7 +49,9 @@ def document(title: str, sections: Sequence[Section], *, made: str = "") -> str:
         sections: In order.
         made: When, or empty.
     """
-    style = "\n".join(asset(name) for name in ("page.css", "grid.css", *(f"{section.name}.css" for section in sections)))
+    style = "\n".join(
+        asset(name) for name in ("page.css", "grid.css", *(f"{section.name}.css" for section in sections))
+    )
     scripts = [asset(name) for name in ("page.js", "grid.js", *(f"{section.name}.js" for section in sections))]
     signed = f"patchtool {patchtool.__version__}" + (f", {made}" if made else "")
     return filled(

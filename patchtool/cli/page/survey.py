@@ -57,9 +57,7 @@ def survey_section(report: Report) -> Section:
 
 def _legend(survey: Survey) -> str:
     seen = counts(survey)
-    return "".join(
-        chip(state.value, _glyph(state), MEANINGS[state], seen[state]) for state in State if seen[state]
-    )
+    return "".join(chip(state.value, _glyph(state), MEANINGS[state], seen[state]) for state in State if seen[state])
 
 
 def _marks(survey: Survey) -> str:
