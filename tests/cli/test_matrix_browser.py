@@ -149,6 +149,7 @@ def test_hostile_text_is_shown_and_does_nothing(opened: Opened) -> None:
     page.click(".work a")
     page.wait(lambda: panel(page) == "100% of #1 on v0.5.13 unmodified")
     assert page.evaluate("document.querySelectorAll('img, .facts script').length") == 0
+    assert "\u202e" not in page.evaluate("document.body.innerText")
     assert page.evaluate("window.pwned === undefined")
 
 

@@ -230,6 +230,23 @@ def test_survey_and_matrix_in_one_page() -> None:
     assert "<nav" not in test_page(calm())
 
 
+def test_survey_shows_the_proofs_of_the_run() -> None:
+    made = [
+        proof("one_fix", "v0.5.12", "landed", "red", None, "disputes", "a::b: differs"),
+        proof("two_fix", "v0.5.12", "landed", "green", None, "agrees"),
+        proof("three_fix", "v0.5.12", "applied", "red", "green", "agrees"),
+        proof("four_fix", "v0.5.12", "applied", "red", "green", "agrees"),
+    ]
+    page = survey_page(surveys.calm(), results(run([], made)))
+    titles = {attrs["id"]: attrs["title"] for attrs, _ in parsed(page).of("td") if "title" in attrs}
+    assert titles["v0.5.12/one_fix"] == "one_fix on v0.5.12: landed, tests dispute it"
+    assert titles["v0.5.12/two_fix"] == "two_fix on v0.5.12: landed, tests agree"
+    assert titles["v0.5.12/three_fix"] == "three_fix on v0.5.12: landed", "the proof is about another state"
+    assert "the tests proved three_fix on v0.5.12 as applied, and it is landed now; run them again" in page
+    assert "Needs work: one_fix has landed but is disputed by its tests on v0.5.12." in page
+    assert "four_fix on" not in page.partition("<aside")[0].partition('<div class="notes">')[2]
+
+
 def test_a_real_run_becomes_a_page(me: Person) -> None:
     """Without torch here, its cells say that they could not run; with it they pass. The page has them either way."""
     for part in ("ci/matrix.toml", "patches/kv_copy_override/test_kv_copy_override.py"):

@@ -153,6 +153,7 @@ def test_data_is_plain_ascii_without_a_character_html_knows() -> None:
 
 def test_text_that_html_cannot_hold_is_replaced() -> None:
     assert text("a\x00b\x1bc\udc80") == "a\ufffdb\ufffdc\ufffd"
+    assert text("a\u202eb\u200bc") == "a\ufffdb\ufffdc", "nobody sees these, and the first turns the line around"
     survey_page(surveyed({"x": (State.CONFLICT,)}, evil="\x00\udc80")).encode()
 
 

@@ -11,6 +11,7 @@ from patchtool.adapters.files import atomic_write
 from patchtool.cli.page.document import document
 from patchtool.cli.page.findings import matrix_headline
 from patchtool.cli.page.matrix import matrix_section
+from patchtool.cli.page.proven import proven
 from patchtool.cli.page.results import Results, read_results, results
 from patchtool.cli.page.survey import survey_section
 from patchtool.cli.summary import headline
@@ -29,6 +30,7 @@ def survey_page(report: Report, tests: Results | None = None, *, made: str = "")
         tests: A run of the matrix.
         made: When, in the words to be shown; left out where empty.
     """
+    report = proven(report, tests) if tests else report
     sections = [survey_section(report)] + ([matrix_section(tests, level=2)] if tests else [])
     return document(headline(report.survey or Survey(())), sections, made=made)
 
@@ -67,11 +69,12 @@ def write_survey_page(report: Report, path: Path, tests: Results | None = None) 
     Returns:
         The report that says where it is.
     """
+    shown = proven(report, tests) if tests else report
     atomic_write(path, survey_page(report, tests).encode())
     said = [report.headline] if report.headline else []
-    shown = [f"{headline(report.survey or Survey(()))}."] + ([f"{matrix_headline(tests)}."] if tests else [])
-    words = "\n".join([*said, *shown, f"the page is {path}"])
-    return replace(report, kind="none", result=Result(str(path)), headline=words)
+    heads = [f"{headline(shown.survey or Survey(()))}."] + ([f"{matrix_headline(tests)}."] if tests else [])
+    words = "\n".join([*said, *heads, f"the page is {path}"])
+    return replace(report, kind="none", notes=shown.notes, result=Result(str(path)), headline=words)
 
 
 def write_test_page(report: Report, path: Path) -> Report:

@@ -20,8 +20,10 @@ import patchtool
 
 _SPECIAL = {ord(c): f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}
 _TOKEN = re.compile(r"\{\{(\w+)\}\}")
-# HTML knows no way to write these, escaped or not.
-_UNWRITABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
+# HTML knows no way to write these, escaped or not; or a reader's eye would obey them instead of seeing them.
+_UNWRITABLE = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ud800-\udfff\ufdd0-\ufdef\ufeff\ufffe\uffff]"
+)
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ const patchtool = (() => {
   const pair = (name, ...value) => make("li", "pair", make("span", "sub", name), make("span", "", ...value));
 
   /* A section's grid. `words` knows what its cells are about: hash(place) names one in a link, find(hash) is the way
-     back, fill(place) gives the panel's title, what a screen reader hears, and the panel's parts. */
+     back, fill(place) gives the panel's title, what a screen reader hears, and the panel's parts, not yet made visible. */
   const grid = (section, words) => {
     const part = (name) => section.querySelector(`[data-part="${name}"]`);
     const table = part("grid");
@@ -168,10 +168,10 @@ const patchtool = (() => {
       section.classList.add("open");
       history.replaceState(null, "", `#${words.hash(place)}`);
       const filled = words.fill(place);
-      part("title").replaceChildren(...filled.title);
+      part("title").replaceChildren(make("span", "", ...filled.title));
       part("earlier").disabled = walk(0, -1) === at;
       part("later").disabled = walk(0, 1) === at;
-      part("said").textContent = filled.said;
+      part("said").textContent = visible(filled.said);
       const body = part("body");
       body.replaceChildren(...filled.body);
       body.scrollTop = 0;
