@@ -22,7 +22,7 @@
   const human = (test) => test.slice(test.indexOf("::") + 2).replace(/^test_/, "").replaceAll("_", " ");
   const swatch = (kind) => make("span", `swatch s-${kind}`, data.glyphs[kind]);
 
-  const hash = ({ row, column }) => encodeURI(`test/${data.rows[row].cells[column][0]}`).replaceAll("#", "%23");
+  const hash = ({ row, column }) => encodeURI(`test/${data.rows[row].cells[column][0]}`);
   const find = (words) => places.get(words) || null;
   const fill = (place) => {
     const found = cellOf(place);
