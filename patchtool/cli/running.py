@@ -82,8 +82,6 @@ def mapped(report: Report, markdown: bool) -> int:
 
 def tested(result: Tested, junit: str, annotate: bool, html: Path | None) -> int:
     """Show a run of the matrix, and write it down for whoever reads JUnit, GitHub's annotations or the page."""
-    from dataclasses import replace
-
     from patchtool.cli.render import colorful
     from patchtool.cli.testtext import matrix_text
 
@@ -100,7 +98,7 @@ def tested(result: Tested, junit: str, annotate: bool, html: Path | None) -> int
         from patchtool.cli.annotations import github_annotations
 
         words += github_annotations(result.verdicts, result.proofs, Path.cwd())
-    report = replace(result.report, text=words)
+    report = result.report._replace(text=words)
     if html:
         from patchtool.cli.page import write_test_page
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -74,7 +73,7 @@ def write_survey_page(report: Report, path: Path, tests: Results | None = None) 
     said = [report.headline] if report.headline else []
     heads = [f"{headline(shown.survey or Survey(()))}."] + ([f"{matrix_headline(tests)}."] if tests else [])
     words = "\n".join([*said, *heads, f"the page is {path}"])
-    return replace(report, kind="none", notes=shown.notes, result=Result(str(path)), headline=words)
+    return report._replace(kind="none", notes=shown.notes, result=Result(str(path)), headline=words)
 
 
 def write_test_page(report: Report, path: Path) -> Report:
@@ -85,4 +84,4 @@ def write_test_page(report: Report, path: Path) -> Report:
     """
     atomic_write(path, test_page(report.to_json()).encode())
     words = "\n".join(filter(None, [report.headline, f"the page is {path}"]))
-    return replace(report, result=Result(str(path)), headline=words)
+    return report._replace(result=Result(str(path)), headline=words)

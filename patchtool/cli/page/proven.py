@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 
 from patchtool.cli.page.results import Results, ShownProof
 from patchtool.domain.release import Release
@@ -27,18 +26,18 @@ def proven(report: Report, run: Results) -> Report:
         return report
     made = {(proof.patch, proof.release): proof for proof in run.proofs if proof.verdict in _MADE}
     rows = [
-        replace(row, patches=tuple(_with(patch, made.get((patch.info.name, row.release))) for patch in row.patches))
+        row._replace(patches=tuple(_with(patch, made.get((patch.info.name, row.release))) for patch in row.patches))
         for row in report.survey.releases
     ]
-    survey = replace(report.survey, releases=tuple(rows))
+    survey = report.survey._replace(releases=tuple(rows))
     notes = [note for row in rows for note in _stale(row.patches, row.release, made)]
-    return replace(report, survey=survey, notes=(*report.notes, *notes))
+    return report._replace(survey=survey, notes=(*report.notes, *notes))
 
 
 def _with(patch: PatchReport, proof: ShownProof | None) -> PatchReport:
     if proof is None or proof.structural != patch.judgement.state.value:
         return patch
-    return replace(patch, judgement=replace(patch.judgement, proof=Proof(proof.verdict)))
+    return patch._replace(judgement=patch.judgement._replace(proof=Proof(proof.verdict)))
 
 
 def _stale(
