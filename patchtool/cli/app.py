@@ -16,6 +16,7 @@ from patchtool.cli.running import page as _page
 from patchtool.cli.running import paged as _paged
 from patchtool.cli.running import path as _path
 from patchtool.cli.running import remember
+from patchtool.cli.running import run_for_page as _run_for_page
 from patchtool.cli.running import seconds as _seconds
 from patchtool.cli.running import session as _session
 from patchtool.cli.running import show as _show
@@ -33,6 +34,7 @@ app = typer.Typer(
 
 
 OnOption = Annotated[str | None, typer.Option("--on", metavar="RELEASE", help="Another release than the pin.")]
+HtmlOption = Annotated[str | None, typer.Option("--html", metavar="FILE", help="Write one self-contained page.")]
 TreeOption = Annotated[str | None, typer.Option("--tree", metavar="DIR", help="A folder with SGLang, as it is.")]
 
 
@@ -189,16 +191,20 @@ def survey(
         str | None, typer.Option("--bisect", metavar="PATCH", help="Name where its state changed.")
     ] = None,
     markdown: Annotated[bool, typer.Option("--markdown", help="A Markdown table.")] = False,
-    html: Annotated[str | None, typer.Option("--html", metavar="FILE", help="Write one self-contained page.")] = None,
+    html: HtmlOption = None,
+    tests: Annotated[
+        str, typer.Option("--tests", metavar="FILE", help="A saved test --json, as a section of the page.")
+    ] = "",
 ) -> int:
     """Tell the state of every patch over many releases."""
     from patchtool.commands.survey import SurveyOptions
     from patchtool.commands.survey import survey as command
 
     page = _page(html, markdown)
+    run = _run_for_page(tests, page)
     options = SurveyOptions(tuple(releases or ()), since, until, bisect, diffs=page is not None)
     report = command(_session(), options)
-    return _paged(report, page) if page else _mapped(report, markdown)
+    return _paged(report, page, run) if page else _mapped(report, markdown)
 
 
 @app.command(epilog="Example: patchtool test --release v0.5.14 --tier emulated")
@@ -222,11 +228,13 @@ def test(
     rerun_failed: Annotated[bool, typer.Option("--rerun-failed", help="Only what was off last time.")] = False,
     junit: Annotated[str, typer.Option("--junit", metavar="FILE", help="Write JUnit XML.")] = "",
     annotate: Annotated[bool, typer.Option("--github", help="Add GitHub annotations.")] = False,
+    html: HtmlOption = None,
 ) -> int:
     """Run the test matrix on the patched tree."""
     from patchtool.commands.test import TestOptions
     from patchtool.commands.test import test as command
 
+    page = _page(html)
     options = TestOptions(
         releases=tuple(release or ()),
         tree=_path(tree),
@@ -242,7 +250,7 @@ def test(
         fresh=fresh,
         rerun_failed=rerun_failed,
     )
-    return _tested(command(_session(), options), junit, annotate)
+    return _tested(command(_session(), options), junit, annotate, page)
 
 
 @app.command(epilog="Example: patchtool refresh mtp_tracking")

@@ -9,6 +9,7 @@ from patchtool.cli.face import Face, Globals
 from patchtool.domain.errors import InputError
 
 if TYPE_CHECKING:
+    from patchtool.cli.page.results import Results
     from patchtool.commands.session import Session
     from patchtool.commands.test import Tested
     from patchtool.domain.report import Report
@@ -38,7 +39,7 @@ def path(text: str | None) -> Path | None:
     return Path(text) if text else None
 
 
-def page(html: str | None, markdown: bool) -> Path | None:
+def page(html: str | None, markdown: bool = False) -> Path | None:
     """Where the page goes, looked at before anything slow is done."""
     if html is None:
         return None
@@ -49,11 +50,22 @@ def page(html: str | None, markdown: bool) -> Path | None:
     return page_target(html)
 
 
-def paged(report: Report, target: Path) -> int:
-    """Write a survey as a page, and say where."""
-    from patchtool.cli.page import write_page
+def run_for_page(tests: str, html: Path | None) -> Results | None:
+    """The run of the matrix that goes into the survey's page, read before anything slow is done."""
+    if not tests:
+        return None
+    if html is None:
+        raise InputError("--tests needs --html: it adds a section to the page", hint="--html report.html")
+    from patchtool.cli.page import read_results
 
-    return show(write_page(report, target))
+    return read_results(Path(tests))
+
+
+def paged(report: Report, target: Path, tests: Results | None) -> int:
+    """Write a survey as a page, and say where."""
+    from patchtool.cli.page import write_survey_page
+
+    return show(write_survey_page(report, target, tests))
 
 
 def mapped(report: Report, markdown: bool) -> int:
@@ -68,8 +80,8 @@ def mapped(report: Report, markdown: bool) -> int:
     return int(report.exit_code)
 
 
-def tested(result: Tested, junit: str, annotate: bool) -> int:
-    """Show a run of the matrix, and write it down for whoever reads JUnit or GitHub's annotations."""
+def tested(result: Tested, junit: str, annotate: bool, html: Path | None) -> int:
+    """Show a run of the matrix, and write it down for whoever reads JUnit, GitHub's annotations or the page."""
     from patchtool.cli.render import colorful
     from patchtool.cli.testtext import matrix_text
 
@@ -86,7 +98,12 @@ def tested(result: Tested, junit: str, annotate: bool) -> int:
         from patchtool.cli.annotations import github_annotations
 
         words += github_annotations(result.verdicts, result.proofs, Path.cwd())
-    return show(result.report._replace(text=words))
+    report = result.report._replace(text=words)
+    if html:
+        from patchtool.cli.page import write_test_page
+
+        report = write_test_page(report, html)
+    return show(report)
 
 
 def seconds(option: str, text: str) -> float:

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from typing import TYPE_CHECKING
 
 import pytest
 
 from patchtool.domain.release import Release
+from tests.cli.chromium import INSTALL, Browser, find
 from tests.cli.lab import FILES, REPOSITORY, Person, checkout, plant
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
     from tests.conftest import Stored, Wheel
+
+# Read before the tests' environment is sealed.
+_REQUIRED = os.environ.get("PATCHTOOL_REQUIRE_CONSUMERS") == "1"
 
 
 @pytest.fixture(scope="session")
@@ -87,3 +92,16 @@ def site_packages(tmp_path: Path, contents: Mapping[str, bytes]) -> Callable[[],
         return folder
 
     return make
+
+
+@pytest.fixture(scope="session")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    executable = find()
+    if executable is None:
+        words = f"no Chromium here: {INSTALL}"
+        if _REQUIRED:
+            pytest.fail(words)
+        pytest.skip(words)
+    started = Browser(executable, tmp_path_factory.mktemp("chromium"))
+    yield started
+    started.close()

@@ -1,7 +1,5 @@
 """The survey's page in a real browser."""
 
-import json
-import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -10,60 +8,12 @@ import pytest
 
 from patchtool.cli.page import survey_page
 from patchtool.domain.report import Report
-from tests.cli.chromium import INSTALL, Browser, Page, find
+from tests.cli.chromium import Browser, Page
+from tests.cli.looking import CONTRAST, FOCUS, shown
 from tests.cli.surveys import calm, diff, hostile, large, troubled
-
-# Read before the tests' environment is sealed.
-_REQUIRED = os.environ.get("PATCHTOOL_REQUIRE_CONSUMERS") == "1"
 
 Opened = Callable[..., Page]
 PANEL = "document.getElementById('details')"
-FOCUS = "(() => { const e = document.activeElement; return e.dataset.at || e.id || e.dataset.state || e.tagName; })()"
-
-# The lowest contrast of any text that is shown, with where it is; grounds that are gradients count with every colour.
-CONTRAST = """(() => {
-  const rgb = (c) => (c.match(/[\\d.]+/g) || []).map(Number);
-  const light = ([r, g, b]) => [r, g, b].map((v) => v / 255)
-    .map((v) => (v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4))
-    .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
-  const ratio = (a, b) => { const [x, y] = [light(a), light(b)].sort((p, q) => q - p);
-    return (x + 0.05) / (y + 0.05); };
-  const grounds = (element) => {
-    for (let e = element; e; e = e.parentElement) {
-      const style = getComputedStyle(e);
-      if (style.backgroundImage !== 'none') return style.backgroundImage.match(/rgba?\\([^)]*\\)/g).map(rgb);
-      const found = rgb(style.backgroundColor);
-      if (found.length === 3 || found[3] > 0) return [found];
-    }
-    return [[255, 255, 255]];
-  };
-  let worst = [99, ''];
-  let count = 0;
-  for (const e of document.querySelectorAll('body *')) {
-    const own = [...e.childNodes].some((n) => n.nodeType === 3 && n.data.trim());
-    if (!own || e.closest('script, .vh, :disabled') || !e.getClientRects().length) continue;
-    if (getComputedStyle(e).visibility === 'hidden') continue;
-    count += 1;
-    for (const ground of grounds(e)) {
-      const found = ratio(rgb(getComputedStyle(e).color), ground);
-      if (found < worst[0]) worst = [found, `${e.tagName}.${e.className}: ${e.textContent.slice(0, 40)}`];
-    }
-  }
-  return [worst[0], worst[1], count];
-})()"""
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    executable = find()
-    if executable is None:
-        words = f"no Chromium here: {INSTALL}"
-        if _REQUIRED:
-            pytest.fail(words)
-        pytest.skip(words)
-    started = Browser(executable, tmp_path_factory.mktemp("chromium"))
-    yield started
-    started.close()
 
 
 @pytest.fixture
@@ -83,15 +33,6 @@ def opened(browser: Browser, tmp_path: Path) -> Iterator[Opened]:
         assert page.complaints() == []
         assert {request.split("#")[0] for request in page.requests()} == {url}
         page.close()
-
-
-def shown(page: Page, selector: str) -> int:
-    return int(
-        page.evaluate(
-            f"[...document.querySelectorAll({json.dumps(selector)})].filter((e) => e.getClientRects().length"
-            " && getComputedStyle(e).visibility === 'visible').length"
-        )
-    )
 
 
 def panel(page: Page) -> str | None:

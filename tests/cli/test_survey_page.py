@@ -123,7 +123,7 @@ def test_policy_names_this_files_own_style_and_scripts_only(name: str) -> None:
 
 
 def test_scripts_never_make_markup_of_text() -> None:
-    for name in ("page.js", "survey.js"):
+    for name in ("page.js", "grid.js", "survey.js"):
         assert not re.search(
             r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|DOMParser|\beval\b|\bFunction\(|fetch\(|XMLHttp|"
             r"WebSocket|sendBeacon|import\(",
@@ -136,7 +136,7 @@ def test_upstreams_text_cannot_leave_its_place() -> None:
     page = survey_page(hostile())
     assert "<img" not in page
     assert "window.pwned=1</" not in page
-    assert page.count("</script>") == 3  # theme, data, map
+    assert page.count("</script>") == 4  # theme, data, grid, map
     data = data_of(page)
     assert data["findings"][-1]["trace"] == f"Traceback{EVIL}"
     assert any(EVIL in words for words in data["diffs"])
@@ -153,6 +153,7 @@ def test_data_is_plain_ascii_without_a_character_html_knows() -> None:
 
 def test_text_that_html_cannot_hold_is_replaced() -> None:
     assert text("a\x00b\x1bc\udc80") == "a\ufffdb\ufffdc\ufffd"
+    assert text("a\u202eb\u200bc") == "a\ufffdb\ufffdc", "nobody sees these, and the first turns the line around"
     survey_page(surveyed({"x": (State.CONFLICT,)}, evil="\x00\udc80")).encode()
 
 

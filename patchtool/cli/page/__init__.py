@@ -2,27 +2,50 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from patchtool.adapters.files import atomic_write
 from patchtool.cli.page.document import document
+from patchtool.cli.page.findings import matrix_headline
+from patchtool.cli.page.matrix import matrix_section
+from patchtool.cli.page.proven import proven
+from patchtool.cli.page.results import Results, read_results, results
 from patchtool.cli.page.survey import survey_section
 from patchtool.cli.summary import headline
 from patchtool.domain.errors import InputError
 from patchtool.domain.report import Report, Result
 from patchtool.domain.survey import Survey
 
-__all__ = ["page_target", "survey_page", "write_page"]
+__all__ = ["page_target", "read_results", "survey_page", "test_page", "write_survey_page", "write_test_page"]
 
 
-def survey_page(report: Report, *, made: str = "") -> str:
-    """A survey as one HTML file; equal reports give equal bytes.
+def survey_page(report: Report, tests: Results | None = None, *, made: str = "") -> str:
+    """A survey as one HTML file, with the test matrix below where one was run; equal reports give equal bytes.
 
     Args:
         report: Of ``survey``, with diffs.
+        tests: A run of the matrix.
         made: When, in the words to be shown; left out where empty.
     """
-    return document(headline(report.survey or Survey(())), [survey_section(report)], made=made)
+    report = proven(report, tests) if tests else report
+    sections = [survey_section(report)] + ([matrix_section(tests, level=2)] if tests else [])
+    return document(headline(report.survey or Survey(())), sections, made=made)
+
+
+def test_page(found: Mapping[str, Any], *, made: str = "") -> str:
+    """A run of the matrix as one HTML file.
+
+    Args:
+        found: The document of ``test --json``.
+        made: When, in the words to be shown; left out where empty.
+    """
+    run = results(found)
+    return document(matrix_headline(run), [matrix_section(run)], made=made)
+
+
+test_page.__test__ = False  # type: ignore[attr-defined]  # pytest would take it for a test
 
 
 def page_target(text: str) -> Path:
@@ -39,15 +62,26 @@ def page_target(text: str) -> Path:
     return path
 
 
-def write_page(report: Report, path: Path) -> Report:
-    """Write the page, whole or not at all.
+def write_survey_page(report: Report, path: Path, tests: Results | None = None) -> Report:
+    """Write the page of a survey, whole or not at all.
 
     Returns:
         The report that says where it is.
     """
-    atomic_write(path, survey_page(report).encode())
+    shown = proven(report, tests) if tests else report
+    atomic_write(path, survey_page(report, tests).encode())
     said = [report.headline] if report.headline else []
-    shown = headline(report.survey or Survey(()))
-    return report._replace(
-        kind="none", result=Result(str(path)), headline="\n".join([*said, f"{shown}.", f"the page is {path}"])
-    )
+    heads = [f"{headline(shown.survey or Survey(()))}."] + ([f"{matrix_headline(tests)}."] if tests else [])
+    words = "\n".join([*said, *heads, f"the page is {path}"])
+    return report._replace(kind="none", notes=shown.notes, result=Result(str(path)), headline=words)
+
+
+def write_test_page(report: Report, path: Path) -> Report:
+    """Write the page of a run of the matrix, whole or not at all.
+
+    Returns:
+        The report that says where it is.
+    """
+    atomic_write(path, test_page(report.to_json()).encode())
+    words = "\n".join(filter(None, [report.headline, f"the page is {path}"]))
+    return report._replace(result=Result(str(path)), headline=words)

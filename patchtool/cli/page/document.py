@@ -1,7 +1,7 @@
 """The frame of the HTML report: one section per kind of finding, each with its own data, style and script.
 
-The survey is the first section; the test matrix's grid is to be the next. What upstream wrote enters in two ways only:
-as escaped text, and as JSON in a data block that no HTML parser can leave.
+The survey is one section, the test matrix another. What upstream wrote enters in two ways only: as escaped text, and as
+JSON in a data block that no HTML parser can leave.
 """
 
 from __future__ import annotations
@@ -20,8 +20,10 @@ import patchtool
 
 _SPECIAL = {ord(c): f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}
 _TOKEN = re.compile(r"\{\{(\w+)\}\}")
-# HTML knows no way to write these, escaped or not.
-_UNWRITABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
+# HTML knows no way to write these, escaped or not; or a reader's eye would obey them instead of seeing them.
+_UNWRITABLE = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ud800-\udfff\ufdd0-\ufdef\ufeff\ufffe\uffff]"
+)
 
 
 @dataclass(frozen=True)
@@ -49,8 +51,10 @@ def document(title: str, sections: Sequence[Section], *, made: str = "") -> str:
         sections: In order.
         made: When, or empty.
     """
-    style = "\n".join(asset(name) for name in ("page.css", *(f"{section.name}.css" for section in sections)))
-    scripts = [asset("page.js"), *(asset(f"{section.name}.js") for section in sections)]
+    style = "\n".join(
+        asset(name) for name in ("page.css", "grid.css", *(f"{section.name}.css" for section in sections))
+    )
+    scripts = [asset(name) for name in ("page.js", "grid.js", *(f"{section.name}.js" for section in sections))]
     signed = f"patchtool {patchtool.__version__}" + (f", {made}" if made else "")
     return filled(
         asset("page.html"),
@@ -75,6 +79,26 @@ def asset(name: str) -> str:
 def filled(template: str, values: Mapping[str, str]) -> str:
     """A template with its ``{{tokens}}`` replaced, in one pass: a value that looks like a token stays as it is."""
     return _TOKEN.sub(lambda match: values[match[1]], template)
+
+
+def chip(state: str, glyph: str, meaning: str, count: int, *, word: str = "") -> str:
+    """A button of the filter, which is the legend as well; the script finds the cells by ``data-state``."""
+    return (
+        f'<button type="button" class="chip" data-state="{state}" aria-pressed="false" title="{text(meaning)}">'
+        f'<span class="swatch s-{state}" aria-hidden="true">{glyph}</span>{word or state} '
+        f'<span class="count">{count}</span></button>'
+    )
+
+
+def panel(prefix: str, *, earlier: str, later: str) -> str:
+    """The panel at the foot of the window that shows a cell's evidence.
+
+    Args:
+        prefix: Of its ids, so that each section has its own.
+        earlier: What the button to the left is called.
+        later: What the button to the right is called.
+    """
+    return filled(asset("panel.html"), {"prefix": prefix, "earlier": earlier, "later": later})
 
 
 def text(words: str) -> str:

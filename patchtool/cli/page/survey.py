@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from patchtool.cli.page.document import Section, asset, filled, text
+from patchtool.cli.page.document import Section, asset, chip, filled, panel, text
 from patchtool.cli.summary import (
     GLYPHS,
     MEANINGS,
@@ -48,6 +48,7 @@ def survey_section(report: Report) -> Section:
                 f"<dd>{text(MEANINGS[state])}</dd></div>"
                 for state in State
             ),
+            "panel": panel("", earlier="Earlier release", later="Later release"),
             "notes": "".join(f"<p>{text(note)}</p>" for note in (*report.headline.splitlines(), *report.notes)),
         },
     )
@@ -56,13 +57,7 @@ def survey_section(report: Report) -> Section:
 
 def _legend(survey: Survey) -> str:
     seen = counts(survey)
-    return "".join(
-        f'<button type="button" class="chip" data-state="{state.value}" aria-pressed="false" '
-        f'title="{text(MEANINGS[state])}"><span class="swatch s-{state.value}" aria-hidden="true">'
-        f'{_glyph(state)}</span>{state.value} <span class="count">{seen[state]}</span></button>'
-        for state in State
-        if seen[state]
-    )
+    return "".join(chip(state.value, _glyph(state), MEANINGS[state], seen[state]) for state in State if seen[state])
 
 
 def _marks(survey: Survey) -> str:

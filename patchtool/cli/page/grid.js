@@ -1,0 +1,225 @@
+"use strict";
+/* What the grids of the report share: keyboard, filter, links and the panel. Text of upstream goes through textContent only. */
+const patchtool = (() => {
+  const UNSHOWN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g;
+  const visible = (text) =>
+    String(text).replace(UNSHOWN, (c) => `\u27e8U+${c.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}\u27e9`);
+  const make = (tag, kind, ...inner) => {
+    const made = document.createElement(tag);
+    if (kind) made.className = kind;
+    made.append(...inner.map((each) => (each instanceof Node ? each : visible(each))));
+    return made;
+  };
+  const list = (into, title, items) => {
+    if (items.length) into.append(make("h3", "", title), make("ul", "", ...items));
+  };
+  const pair = (name, ...value) => make("li", "pair", make("span", "sub", name), make("span", "", ...value));
+
+  /* A section's grid. `words` knows what its cells are about: hash(place) names one in a link, find(hash) is the way
+     back, fill(place) gives the panel's title, what a screen reader hears, and the panel's parts, not yet made visible. */
+  const grid = (section, words) => {
+    const part = (name) => section.querySelector(`[data-part="${name}"]`);
+    const table = part("grid");
+    const map = part("map");
+    const panel = part("panel");
+    const rows = [...table.querySelectorAll("tbody tr")].filter((row) => row.querySelector("td[data-state]"));
+    const cells = rows.map((row) => [...row.cells].slice(1));
+    const heads = [...table.tHead.rows[table.tHead.rows.length - 1].cells].slice(1);
+    if (!cells.length || !heads.length) return;
+    const every = cells.flat().filter((each) => each.dataset.state);
+
+    const chosen = new Set();
+    let open = null;
+    const cell = ({ row, column }) => cells[row][column];
+    const shown = (place) => Boolean(cell(place).dataset.state) && !cell(place).classList.contains("off");
+    const inside = ({ row, column }) => row >= 0 && row < cells.length && column >= 0 && column < heads.length;
+    /* The last cell that is left in the filter, column by column from the chosen end. */
+    const outermost = () => {
+      const columns = [...heads.keys()];
+      for (const column of words.newest ? columns.reverse() : columns) {
+        const row = cells.findIndex((_, index) => shown({ row: index, column }));
+        if (row >= 0) return { row, column };
+      }
+      return at;
+    };
+    let at = { row: 0, column: 0 };
+
+    /* ---- one tab stop, arrows walk ---- */
+
+    const aim = (place, focus = true) => {
+      cell(at).tabIndex = -1;
+      rows[at.row].cells[0].classList.remove("here");
+      heads[at.column].classList.remove("here");
+      at = place;
+      cell(at).tabIndex = 0;
+      rows[at.row].cells[0].classList.add("here");
+      heads[at.column].classList.add("here");
+      if (focus) {
+        cell(at).focus({ preventScroll: true });
+        reveal(cell(at));
+      }
+    };
+    /* Into view beside the sticky heads and above the panel, which scrollIntoView knows nothing of. */
+    const reveal = (target) => {
+      const high = table.tHead.offsetHeight;
+      const box = target.getBoundingClientRect();
+      const frame = map.getBoundingClientRect();
+      const left = frame.left + rows[0].cells[0].offsetWidth;
+      const top = frame.top + high;
+      if (box.left < left) map.scrollLeft -= left - box.left + 4;
+      else if (box.right > frame.right) map.scrollLeft += box.right - frame.right + 4;
+      if (box.top < top) map.scrollTop -= top - box.top;
+      else if (box.bottom > frame.bottom) map.scrollTop += box.bottom - frame.bottom;
+      const now = target.getBoundingClientRect();
+      const floor = panel.hidden ? innerHeight : Math.min(innerHeight, panel.getBoundingClientRect().top);
+      if (now.bottom > floor) scrollBy(0, now.bottom - floor + 8);
+      else if (now.top < high) scrollBy(0, now.top - high - 8);
+    };
+    const walk = (down, right) => {
+      let next = { row: at.row + down, column: at.column + right };
+      while (inside(next) && !shown(next)) next = { row: next.row + down, column: next.column + right };
+      return inside(next) ? next : at;
+    };
+    const furthest = (down, right) => {
+      let best = at;
+      for (let p = at; inside(p); p = { row: p.row + down, column: p.column + right }) if (shown(p)) best = p;
+      return best;
+    };
+    const KEYS = {
+      ArrowUp: () => walk(-1, 0),
+      ArrowDown: () => walk(1, 0),
+      ArrowLeft: () => walk(0, -1),
+      ArrowRight: () => walk(0, 1),
+      Home: () => furthest(0, -1),
+      End: () => furthest(0, 1),
+      PageUp: () => furthest(-1, 0),
+      PageDown: () => furthest(1, 0),
+    };
+    const placeOf = (target) => {
+      const found = target.closest("td[data-state]");
+      if (!found) return null;
+      const row = rows.indexOf(found.parentElement);
+      return { row, column: cells[row].indexOf(found) };
+    };
+
+    table.setAttribute("role", "grid");
+    for (const each of every) {
+      each.tabIndex = -1;
+      each.dataset.at = each.id;
+      each.removeAttribute("id"); /* links open the panel from here on; the browser need not jump as well */
+    }
+    aim(outermost(), false);
+    table.addEventListener("click", (event) => {
+      const place = placeOf(event.target);
+      if (!place || !shown(place)) return;
+      aim(place);
+      show(place);
+    });
+    table.addEventListener("keydown", (event) => {
+      if (event.altKey || event.ctrlKey || event.metaKey) return;
+      if (event.key === "Enter" || event.key === " ") {
+        event.preventDefault();
+        if (!shown(at)) return;
+        show(at);
+        panel.focus({ preventScroll: true });
+      } else if (KEYS[event.key]) {
+        event.preventDefault();
+        aim(KEYS[event.key]());
+        if (open) show(at);
+      }
+    });
+
+    /* ---- the filter ---- */
+
+    const chips = [...section.querySelectorAll(".chip")];
+    const filter = () => {
+      for (const each of every) {
+        const off = chosen.size > 0 && !chosen.has(each.dataset.state);
+        each.classList.toggle("off", off);
+        if (off) each.setAttribute("aria-hidden", "true");
+        else each.removeAttribute("aria-hidden");
+      }
+      rows.forEach((row, index) => { row.hidden = !cells[index].some((_, column) => shown({ row: index, column })); });
+      for (const body of table.tBodies) body.hidden = rows.every((row) => row.hidden || row.parentElement !== body);
+      for (const chip of chips) chip.setAttribute("aria-pressed", String(chosen.has(chip.dataset.state)));
+      const count = every.filter((each) => !each.classList.contains("off")).length;
+      part("unfilter").hidden = chosen.size === 0;
+      part("filtered").textContent = chosen.size ? `${count} of ${every.length} cells shown` : "";
+      if (!shown(at)) aim(outermost(), false); /* the one tab stop must be a cell that is there */
+      if (open && !shown(open)) close(false);
+    };
+    for (const chip of chips) {
+      chip.addEventListener("click", () => {
+        if (!chosen.delete(chip.dataset.state)) chosen.add(chip.dataset.state);
+        filter();
+      });
+    }
+    const unfilter = () => { chosen.clear(); filter(); };
+    part("unfilter").addEventListener("click", () => { unfilter(); chips[0].focus(); });
+
+    /* ---- the panel ---- */
+
+    const show = (place) => {
+      const opening = !open;
+      if (open) cell(open).removeAttribute("aria-selected");
+      open = place;
+      cell(place).setAttribute("aria-selected", "true");
+      panel.hidden = false;
+      section.classList.add("open");
+      history.replaceState(null, "", `#${words.hash(place)}`);
+      const filled = words.fill(place);
+      part("title").replaceChildren(make("span", "", ...filled.title));
+      part("earlier").disabled = walk(0, -1) === at;
+      part("later").disabled = walk(0, 1) === at;
+      part("said").textContent = visible(filled.said);
+      const body = part("body");
+      body.replaceChildren(...filled.body);
+      body.scrollTop = 0;
+      panel.scrollTop = 0;
+      if (opening) makeRoom();
+      reveal(cell(place));
+    };
+    /* The whole map above the panel, as far as it fits. */
+    const makeRoom = () => {
+      const box = map.getBoundingClientRect();
+      const covered = box.bottom - panel.getBoundingClientRect().top + 10;
+      if (covered > 0) scrollBy(0, Math.min(covered, box.top - 10));
+    };
+    const close = (focus = true) => {
+      if (!open) return;
+      cell(open).removeAttribute("aria-selected");
+      open = null;
+      panel.hidden = true;
+      section.classList.remove("open");
+      history.replaceState(null, "", location.pathname + location.search);
+      if (focus) aim(at);
+    };
+    const step = (right) => {
+      const next = walk(0, right);
+      aim(next, false);
+      show(next);
+    };
+    part("close").addEventListener("click", () => close());
+    part("earlier").addEventListener("click", () => step(-1));
+    part("later").addEventListener("click", () => step(1));
+    document.addEventListener("keydown", (event) => {
+      if (event.key === "Escape" && open) { event.preventDefault(); close(); }
+    });
+
+    /* ---- links ---- */
+
+    const follow = () => {
+      let hash;
+      try { hash = decodeURIComponent(location.hash.slice(1)); } catch { return; }
+      const place = words.find(hash);
+      if (!place) return;
+      if (!shown(place)) unfilter();
+      aim(place);
+      show(at);
+    };
+    addEventListener("hashchange", follow);
+    if (words.newest) map.scrollLeft = map.scrollWidth; /* the newest are what one came for */
+    follow();
+  };
+  return { make, list, pair, visible, grid };
+})();
