@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from patchtool.domain.errors import InputError
 from patchtool.domain.release import Release
+from patchtool.domain.toml import parse_toml
 from patchtool.matrix.cell import Tier
 from patchtool.matrix.plan import KnownRed
-from patchtool.matrix.toml import read_table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -57,7 +57,10 @@ def read_matrix(path: Path) -> Matrix:
         InputError: It is missing or not TOML, or a key or value is not one of the file's.
     """
     where = path.name
-    table = read_table(path, where)
+    try:
+        table = parse_toml(path.read_bytes(), where)
+    except FileNotFoundError:
+        raise InputError(f"{where} does not exist") from None
     _only(table, {"timeout", "rows", "known-red", "served"}, where)  # `served` is npu/models.py's
     timeout = table.get("timeout", 60)
     if not isinstance(timeout, (int, float)) or timeout <= 0:
