@@ -34,7 +34,8 @@ PROJECT = Path(__file__).parents[2]
 PATCHES = PROJECT / "patches"
 NAMES = tuple(entry.name for entry in parse_series((PATCHES / "series").read_text(), "patches/series"))
 TESTS = (*(test for name in NAMES for test in collect_patch(PATCHES / name)), *collect_suite())
-KNOWN = read_matrix(PROJECT / "ci" / "matrix.toml").known_red
+REQUIRES = {name: read_patch(PATCHES / name).requires for name in NAMES}
+KNOWN = read_matrix(PROJECT / "ci" / "matrix.toml", REQUIRES).known_red
 
 
 class Folder:

@@ -138,7 +138,7 @@ class Flights:
         running = [each for each in self._flights.values() if each.begun]
         lately = max((each.heard for each in self._flights.values()), default=now)
         for reference, flight in list(self._flights.items()):
-            limit = _longest(flight.batch.tier, options) + _GRACE
+            limit = _longest(flight, options) + _GRACE
             if flight.begun and now - flight.heard > limit:
                 self._cancel([reference])
                 del self._flights[reference]
@@ -176,9 +176,12 @@ class Flights:
             self._ray.wait(ends, num_returns=len(ends), timeout=_CANCEL)
 
 
-def _longest(tier: Tier, options: Options) -> float:
-    """Seconds until a running batch must have said something; the times of served models are in their file."""
-    return _SERVED if tier is Tier.NPU else options.import_timeout + options.timeout
+def _longest(flight: _Flight, options: Options) -> float:
+    """Seconds until a running batch must have said something; servers say nothing until all of a row is measured."""
+    seconds = [cell.timeout or options.timeout for cell in flight.left.values()] or [options.timeout]
+    if flight.batch.tier is Tier.NPU:
+        return _SERVED + 2 * sum(seconds)
+    return options.import_timeout + max(seconds)
 
 
 def _words(error: Exception) -> str:
