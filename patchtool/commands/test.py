@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
@@ -220,11 +221,12 @@ def _execute(session: Session, run: Run, grounds: Sequence[Ground], cache: Resul
         for ground in grounds
     ]
     results = cache.run(runner, run.cells, subjects, fresh=options.fresh or options.rerun_failed)
-    for result in results:
-        run.results.append(result)
-        session.progress("running cells", len(run.results), len(run.cells))
-        if options.fail_fast and _is_off(result):
-            break
+    with closing(results):  # an interrupt ends what still runs now, not whenever the garbage is collected
+        for result in results:
+            run.results.append(result)
+            session.progress("running cells", len(run.results), len(run.cells))
+            if options.fail_fast and _is_off(result):
+                break
 
 
 def _is_off(result: CellResult) -> bool:

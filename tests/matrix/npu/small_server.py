@@ -3,6 +3,7 @@
 import argparse
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -64,6 +65,8 @@ if asked.fault == "does not start":
     sys.exit(1)
 if asked.fault == "leaves children":
     subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+if asked.fault == "stubborn":
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
 if "SMALL_SERVER_PID" in os.environ:
     with open(os.environ["SMALL_SERVER_PID"], "a") as file:  # noqa: PTH123
         file.write(f"{os.getpid()}\n")
