@@ -13,7 +13,6 @@ from patchtool.matrix.cell import Cell, CellResult, Outcome, Tier
 from patchtool.matrix.executors import node
 from patchtool.matrix.executors.archive import Archive, pack_code, pack_tree
 from patchtool.matrix.executors.remote import Payload
-from patchtool.matrix.executors.settings import NEEDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -98,7 +97,7 @@ class Flights:
         if subject.tree not in self._sent:
             self._sent[subject.tree] = self._send(pack_tree(subject.tree))
         payload = Payload(batch, subject, self._settings.options, self._settings.node_python, self._expected)
-        needs = dict(NEEDS[batch.tier])
+        needs = batch.needs
         task = self._serve.options(
             num_cpus=needs.pop("CPU", 0),
             resources=needs,

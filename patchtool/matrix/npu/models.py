@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from patchtool.matrix.cell import Mode
+from patchtool.matrix.npu.detect import VISIBLE
 from patchtool.matrix.rowkeys import read_modes, read_subsets, read_timeout
 from patchtool.matrix.tables import Table
 
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
 
 MODE_FLAGS: Mapping[Mode, tuple[str, ...]] = {Mode.EAGER: ("--disable-cuda-graph",), Mode.GRAPH: ()}
 """What makes a server of any release run in a mode; graphs are its default."""
-VISIBLE = "ASCEND_RT_VISIBLE_DEVICES"
-"""Which NPUs a process sees."""
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from patchtool.matrix.cell import Cell, CellResult, Colour, Mode, Outcome, Test, Tier
 from patchtool.matrix.npu.compare import Compared, compare_paces, compare_scores
+from patchtool.matrix.npu.detect import VISIBLE
 from patchtool.matrix.npu.environment import npu_environment
 from patchtool.matrix.npu.evaluate import score
 from patchtool.matrix.npu.faults import StepFault
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from patchtool.matrix.local import Options
+    from patchtool.matrix.npu.detect import Npu
     from patchtool.matrix.plan import Series
     from patchtool.matrix.subject import Subject
 
@@ -67,7 +69,7 @@ def _measurements(row: ModelRow) -> dict[str, Accuracy | Speed]:
 
 
 def run_rows(
-    cells: Sequence[Cell], subject: Subject, options: Options, stopped: Callable[[], bool]
+    cells: Sequence[Cell], subject: Subject, options: Options, stopped: Callable[[], bool], look: Callable[[], Npu]
 ) -> Iterator[CellResult]:
     """Run the cells of model rows; those of one row and mode share its servers.
 
@@ -76,6 +78,7 @@ def run_rows(
         subject: The release's trees.
         options: The interpreter.
         stopped: Asked while waiting.
+        look: Says which NPUs are free.
     """
     groups: dict[tuple[str, str, Mode], list[Cell]] = defaultdict(list)
     for cell in cells:
@@ -83,8 +86,16 @@ def run_rows(
     for (path, name, mode), group in groups.items():
         matrix = parse_served(Path(path).read_bytes(), Path(path).name)
         (row,) = [each for each in matrix.models if each.name == name]
+        found = look()
+        if len(found.free) < row.devices:
+            words = f"needs {row.devices} free NPUs, and of {', '.join(found.devices) or 'none'} those are free: "
+            words += ", ".join(found.free) or (found.reason if not found.usable else "none")
+            yield from (CellResult(cell, Outcome.ERROR, 0.0, words) for cell in group)
+            continue
         with tempfile.TemporaryDirectory(prefix="patchtool-served-") as scratch:
-            yield from _Run(row, mode, matrix, options, Path(scratch), stopped).results(group, subject)
+            yield from _Run(row, mode, matrix, options, Path(scratch), stopped, found.free[: row.devices]).results(
+                group, subject
+            )
 
 
 def _compare(
@@ -105,6 +116,7 @@ class _Run:
     options: Options
     scratch: Path
     stopped: Callable[[], bool]
+    devices: tuple[str, ...]
 
     def results(self, cells: Sequence[Cell], subject: Subject) -> Iterator[CellResult]:
         """Measure the unmodified release once, then every subset, and hold them against each other."""
@@ -129,7 +141,7 @@ class _Run:
         folder.mkdir()
         found: dict[str, float | Pace | StepFault] = {}
         limits = {_measurement(cell): cell.timeout or self.options.timeout for cell in cells}
-        environment = npu_environment(folder, tree, self.row.environment)
+        environment = npu_environment(folder, tree, {**self.row.environment, VISIBLE: ",".join(self.devices)})
         start = self._filled(self.matrix.commands.server)
         argv = [*start, "--model-path", self.row.model, *self.row.flags, *MODE_FLAGS[self.mode]]
         limit = self.matrix.start_timeout

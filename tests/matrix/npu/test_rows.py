@@ -27,11 +27,11 @@ LOAD = "prompts = 2\ninput-tokens = 8\noutput-tokens = 8\nconcurrency = 1\n"
 class Host:
     """A machine with a device file and an interpreter on which the probe succeeds."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, free: Sequence[float] = (0.97,)) -> None:
         self.folder = folder
         (folder / "davinci0").touch()
         self.python = folder / "python"
-        probed = json.dumps({"count": 1, "name": "none", "versions": ["0", "0"]})
+        probed = json.dumps({"free": list(free), "name": "none", "versions": ["0", "0"]})
         lines = ["#!/bin/sh", f"[ \"$1\" = -c ] && echo '{probed}' && exit", f'exec {sys.executable} "$@"', ""]
         self.python.write_text("\n".join(lines))
         self.python.chmod(0o755)
@@ -198,3 +198,35 @@ def test_subsets_of_a_row_share_its_unmodified_server(host: Host) -> None:
         "": {"patched": 0.5, "threshold": 0.1},
         "fix": {"pristine": 0.5, "patched": 0.8, "threshold": 0.1},
     }
+
+
+@pytest.mark.parametrize(
+    ("free", "visible", "seen"),
+    [
+        pytest.param((0.97, 0.4, 0.98, 0.99), "", "0,2", id="those that are free"),
+        pytest.param((0.97, 0.4, 0.98), "4, 5,7", "4,7", id="of those that a scheduler gave"),
+    ],
+)
+def test_a_row_gets_as_many_devices_as_it_needs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, free: Sequence[float], visible: str, seen: str
+) -> None:
+    monkeypatch.setenv("ASCEND_RT_VISIBLE_DEVICES", visible)
+    code = 'import os\nRIGHT = 8 if os.environ["ASCEND_RT_VISIBLE_DEVICES"] == "{}" else 1'
+    found = Host(tmp_path, free).run("devices = 2\n" + accuracy(), patched=code.format(seen))
+    assert found["gsm8k"].outcome is Outcome.PASSED, found["gsm8k"].detail
+
+
+@pytest.mark.parametrize(
+    ("free", "outcome", "detail"),
+    [
+        pytest.param((1.0,), Outcome.SKIPPED, "needs 2 NPUs, and 1 can be seen here: 1 x none", id="fewer"),
+        pytest.param((0.2, 1.0), Outcome.ERROR, "needs 2 free NPUs, and of 0, 1 those are free: 1", id="one is in use"),
+        pytest.param((0.2, 0.3), Outcome.ERROR, "needs 2 free NPUs, and of 0, 1 those are free: none", id="all are"),
+    ],
+)
+def test_too_few_devices_are_no_failure(tmp_path: Path, free: Sequence[float], outcome: Outcome, detail: str) -> None:
+    host = Host(tmp_path, free)
+    result = host.run("devices = 2\n" + accuracy())["gsm8k"]
+    assert result.outcome is outcome
+    assert result.detail.startswith(detail)
+    assert not host.pids.exists(), "a server was started"
