@@ -26,10 +26,12 @@ def captured_rig() -> Rig:
     return rig
 
 
+@trial(mode="graph")
 def test_padded_rows_have_slots_of_their_own() -> None:
     equal("slots of 2 requests and 2 padded rows", replayed(captured_rig(), 2), list(range(CAPTURED * DRAFTS)))
 
 
+@trial(mode="graph")
 def test_a_padded_row_does_not_overwrite_request_0() -> None:
     writer: dict[int, int] = {}
     for position, slot in enumerate(replayed(captured_rig(), 1)):
@@ -37,12 +39,13 @@ def test_a_padded_row_does_not_overwrite_request_0() -> None:
     equal("last row to write request 0's steps", [writer.get(step) for step in range(DRAFTS)], [0] * DRAFTS)
 
 
+@trial(mode="graph")
 def test_the_buffer_is_written_whole_on_every_replay() -> None:
     rig = captured_rig()
     dense = list(range(CAPTURED * DRAFTS))
     equal("slots of 3, then 1, then 2 requests", [replayed(rig, n) for n in (3, 1, 2)], [dense] * 3)
 
 
-@trial(needs=())
+@trial(needs=(), mode="graph")
 def test_without_padding_the_slots_are_dense() -> None:
     equal("slots of a full batch", replayed(captured_rig(), CAPTURED), list(range(CAPTURED * DRAFTS)))

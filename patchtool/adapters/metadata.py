@@ -1,21 +1,16 @@
-"""Reading ``patch.toml`` and TOML in general, with the line that is wrong."""
+"""Reading ``patch.toml`` and TOML files in general, with the line that is wrong."""
 
 from __future__ import annotations
 
 import hashlib
 import re
-import sys
 from pathlib import Path
 from typing import Any
 
 from patchtool.domain.errors import InputError
 from patchtool.domain.patch import PatchInfo
 from patchtool.domain.release import Release
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib  # type: ignore[import-not-found, unused-ignore]
+from patchtool.domain.toml import parse_toml
 
 _TEXTS = ("title", "reason", "author", "origin", "applied-upstream", "forwarded", "since", "last-update")
 _LISTS = ("targets", "reads", "requires")
@@ -30,16 +25,10 @@ def read_toml(path: Path) -> dict[str, Any]:
         InputError: It is missing, not UTF-8 or not TOML; the cause names the line.
     """
     try:
-        document: dict[str, Any] = tomllib.loads(path.read_bytes().decode("utf-8"))
+        data = path.read_bytes()
     except FileNotFoundError:
         raise InputError(f"{path} does not exist") from None
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: not UTF-8", cause=str(error)) from None
-    except tomllib.TOMLDecodeError as error:
-        found = re.search(r"at line (\d+)", str(error))
-        where = f"{path}:{found[1]}" if found else str(path)
-        raise InputError(f"{where}: not TOML", cause=str(error)) from None
-    return document
+    return parse_toml(data, str(path))
 
 
 def read_patch(folder: Path) -> PatchInfo:

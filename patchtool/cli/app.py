@@ -220,7 +220,9 @@ def test(
     mode: Annotated[str, typer.Option("--mode", metavar="MODE", help="eager or graph.")] = "",
     select: Annotated[str, typer.Option("-k", "--select", metavar="TEXT", help="Only cells whose id has it.")] = "",
     fail_fast: Annotated[bool, typer.Option("--fail-fast", help="Stop at the first that is not as expected.")] = False,
-    timeout: Annotated[str, typer.Option("--timeout", metavar="SECONDS", help="Per cell, default the matrix's.")] = "",
+    timeout: Annotated[
+        str, typer.Option("--timeout", metavar="SECONDS", help="Per cell, default the row's or the tier's.")
+    ] = "",
     python: Annotated[str, typer.Option("--python", metavar="FILE", help="The cells' interpreter, with torch.")] = "",
     executor: Annotated[str, typer.Option("--executor", metavar="NAME", help="local or ray.")] = "local",
     address: Annotated[str, typer.Option("--address", metavar="ADDRESS", help="Of the Ray cluster, or local.")] = "",

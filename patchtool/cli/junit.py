@@ -61,6 +61,7 @@ def _cell(suite: ET.Element, judged: Judged) -> None:
     seconds = f"{result.seconds:.3f}"
     case = ET.SubElement(suite, "testcase", classname=f"{subset}.{group}", name=_clean(function), time=seconds)
     facts = {"outcome": result.outcome.value, "verdict": judged.verdict.value}
+    facts |= {"mode": cell.test.mode.value} if cell.test.mode else {}
     facts |= {"expected": cell.expected.value} if cell.expected else {}
     facts |= {"why": judged.why} if judged.why else {}
     _properties(case, {**facts, **{name: str(value) for name, value in result.numbers.items()}})

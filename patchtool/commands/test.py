@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TypeVar
 
 from patchtool.adapters.files import atomic_write
 from patchtool.adapters.project import LOCK, Project, write_lock
@@ -18,20 +20,21 @@ from patchtool.domain.errors import InputError
 from patchtool.domain.lock import Lock
 from patchtool.domain.report import Report, Upstream
 from patchtool.domain.state import Proof
-from patchtool.matrix.cell import Cell, CellResult, Colour, Outcome, Test, Tier
+from patchtool.matrix.cell import Cell, CellResult, Colour, Mode, Outcome, Test, Tier
 from patchtool.matrix.collect import collect_patch, collect_suite
 from patchtool.matrix.executors import executor
 from patchtool.matrix.executors.settings import Settings
 from patchtool.matrix.fingerprint import fingerprint
 from patchtool.matrix.local import Options
 from patchtool.matrix.matrixfile import Matrix, read_matrix
-from patchtool.matrix.npu.models import parse_served
-from patchtool.matrix.npu.rows import row_cells
-from patchtool.matrix.plan import Series, ablation_cells, proof_cells
+from patchtool.matrix.plan import Series
 from patchtool.matrix.resultcache import ResultCache
+from patchtool.matrix.rowplan import Planned, planned
+from patchtool.matrix.static import STATIC_TESTS
 from patchtool.matrix.verdict import Judged, PatchProof, judge, prove
 
 MATRIX = "ci/matrix.toml"
+_E = TypeVar("_E", Mode, Tier)
 
 
 @dataclass(frozen=True)
@@ -85,11 +88,13 @@ class Run:
         series: The structural states of every release.
         results: Of every cell, as they came.
         cells: What was to be run.
+        notes: What a person must know of the plan.
     """
 
     series: list[Series] = field(default_factory=list)
     results: list[CellResult] = field(default_factory=list)
     cells: list[Cell] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -115,25 +120,26 @@ def test(session: Session, options: TestOptions) -> Tested:
         options: What of it.
     """
     project = session.project
-    matrix = read_matrix(project.root / MATRIX)
+    matrix = read_matrix(project.root / MATRIX, {info.name: info.requires for info in project.patches})
     tests = _tests(project, options)
     run = Run()
     grounds = _grounds(session, matrix, options)
     cache = _cache(session, grounds, options)
     for ground in grounds:
-        series, cells = _plan(session, ground, matrix, tests, options)
+        series, plan = _plan(session, ground, matrix, tests, options)
         run.series.append(series)
-        run.cells += cells
+        run.cells += plan.cells
+        run.notes += plan.notes
     if options.rerun_failed:
         failed = cache.last_failed()
         run.cells = [cell for cell in run.cells if failed is None or cell.id in failed or cell.test.gate]
-    _execute(session, run, grounds, cache, matrix, options)
+    _execute(session, run, grounds, cache, options)
     files = {test.name: Path(test.path) for test in tests}
     verdicts = judge(run.results, proven_red(session.store.path, files))
     remember_red(session.store.path, files, seen_red(run.results))
     cache.remember(verdicts)
     proofs = [proof for series in run.series for proof in prove(series, verdicts)]
-    notes = [note for ground in grounds for note in ground.notes]
+    notes = [note for ground in grounds for note in ground.notes] + run.notes
     if not options.narrows and not project.packaged and options.tree is None:
         notes += _record(project, proofs)
     report = Report(
@@ -159,9 +165,8 @@ def _tests(project: Project, options: TestOptions) -> list[Test]:
         if name not in names:
             raise InputError(f"there is no patch {name!r} in the series", hint=f"the series has {', '.join(names)}")
     found = [test for name in names for test in collect_patch(project.root / "patches" / name)]
-    found += collect_suite()
-    chosen = [t for t in found if not options.patches or t.owner in options.patches or t.gate]
-    return [t for t in chosen if not options.mode or not t.mode or t.mode == options.mode]
+    found += [*collect_suite(), *STATIC_TESTS]
+    return [t for t in found if not options.patches or t.owner in options.patches or t.gate]
 
 
 def _grounds(session: Session, matrix: Matrix, options: TestOptions) -> list[Ground]:
@@ -176,29 +181,20 @@ def _grounds(session: Session, matrix: Matrix, options: TestOptions) -> list[Gro
 
 def _plan(
     session: Session, ground: Ground, matrix: Matrix, tests: Sequence[Test], options: TestOptions
-) -> tuple[Series, list[Cell]]:
-    """The cells of one release: what the matrix's rows say of it, or both proofs where no row names it."""
+) -> tuple[Series, Planned]:
+    """The cells of one release, as far as they were asked for."""
     settled = judged(session, ground.tree, ground.release)
     states = {p.info.name: p.judgement.state for p in settled.rendering.patches}
     series = Series(ground.release, states, {p.info.name: p.info.requires for p in settled.rendering.patches})
-    pin = session.project.pin.release
-    plans = [
-        (row.plan, tier)
-        for row in matrix.rows
-        for tier in row.tiers
-        if ground.release in row.releases or (None in row.releases and ground.release == pin)
-    ] or [("proofs", Tier.STATIC), ("proofs", Tier.EMULATED)]
-    cells: dict[str, Cell] = {}
-    for plan, tier in plans:
-        make = proof_cells if plan == "proofs" else ablation_cells
-        for cell in make(series, tests, tier, matrix.known_red):
-            cells.setdefault(cell.id, cell)
-    if any(tier is Tier.NPU for _, tier in plans):
-        path = session.project.root / MATRIX
-        for cell in row_cells(series, parse_served(path.read_bytes(), MATRIX), path):
-            cells.setdefault(cell.id, cell)
-    tiers = {_tier(text) for text in options.tiers} or set(Tier)
-    return series, [c for c in cells.values() if c.tier in tiers and (c.test.gate or options.select in c.id)]
+    whole = planned(matrix, series, tests, session.project.pin.release, session.project.root / MATRIX)
+    tiers = {_member(Tier, text) for text in options.tiers} or set(Tier)
+    modes = [_member(Mode, options.mode)] if options.mode else list(Mode)
+    cells = tuple(
+        replace(cell, timeout=options.timeout or cell.timeout)
+        for cell in whole.cells
+        if cell.tier in tiers and cell.test.runs_in(modes) and (cell.test.gate or options.select in cell.id)
+    )
+    return series, Planned(cells, whole.notes)
 
 
 def _cache(session: Session, grounds: Sequence[Ground], options: TestOptions) -> ResultCache:
@@ -207,16 +203,16 @@ def _cache(session: Session, grounds: Sequence[Ground], options: TestOptions) ->
     return ResultCache(session.store.path / "results", commits, fingerprint(options.python or sys.executable))
 
 
-def _tier(text: str) -> Tier:
-    if text not in [tier.value for tier in Tier]:
-        raise InputError(f"there is no tier {text!r}", hint=f"tiers: {', '.join(tier.value for tier in Tier)}")
-    return Tier(text)
+def _member(kind: type[_E], text: str) -> _E:
+    known = [each.value for each in kind]
+    if text not in known:
+        name = kind.__name__.lower()
+        raise InputError(f"there is no {name} {text!r}", hint=f"{name}s: {', '.join(known)}")
+    return kind(text)
 
 
-def _execute(
-    session: Session, run: Run, grounds: Sequence[Ground], cache: ResultCache, matrix: Matrix, options: TestOptions
-) -> None:
-    chosen = Options(timeout=options.timeout or matrix.timeout, cache=session.store.path / "bytecode")
+def _execute(session: Session, run: Run, grounds: Sequence[Ground], cache: ResultCache, options: TestOptions) -> None:
+    chosen = Options(cache=session.store.path / "bytecode")
     if options.python:
         chosen = replace(chosen, python=options.python)
     runner = executor(options.executor, Settings(chosen, address=options.address))
@@ -225,11 +221,12 @@ def _execute(
         for ground in grounds
     ]
     results = cache.run(runner, run.cells, subjects, fresh=options.fresh or options.rerun_failed)
-    for result in results:
-        run.results.append(result)
-        session.progress("running cells", len(run.results), len(run.cells))
-        if options.fail_fast and _is_off(result):
-            break
+    with closing(results):  # an interrupt ends what still runs now, not whenever the garbage is collected
+        for result in results:
+            run.results.append(result)
+            session.progress("running cells", len(run.results), len(run.cells))
+            if options.fail_fast and _is_off(result):
+                break
 
 
 def _is_off(result: CellResult) -> bool:

@@ -7,7 +7,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, ClassVar
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from patchtool.domain.release import Release
 
@@ -18,6 +18,13 @@ class Tier(str, Enum):
     STATIC = "static"
     EMULATED = "emulated"
     NPU = "npu"
+
+
+class Mode(str, Enum):
+    """How a step of the model is executed."""
+
+    EAGER = "eager"
+    GRAPH = "graph"
 
 
 class Outcome(str, Enum):
@@ -65,8 +72,9 @@ class Test:
         function: The function's name in that file.
         owner: The patch whose behaviour it proves, or empty.
         needs: Patches without which it is red.
-        mode: ``eager``, ``graph`` or empty.
+        mode: The one it is about; None where it makes no difference.
         tiers: Where it can run.
+        devices: NPUs it needs, on the npu tier.
         gate: Whether it tests the kernel references: nothing else counts on a release where it is not green.
     """
 
@@ -77,9 +85,14 @@ class Test:
     function: str
     owner: str = ""
     needs: tuple[str, ...] = ()
-    mode: str = ""
+    mode: Mode | None = None
     tiers: tuple[Tier, ...] = (Tier.EMULATED,)
+    devices: int = 1
     gate: bool = False
+
+    def runs_in(self, modes: Iterable[Mode]) -> bool:
+        """Whether the test says anything of one of these modes."""
+        return self.mode is None or self.mode in modes
 
 
 @dataclass(frozen=True)
@@ -93,6 +106,7 @@ class Cell:
         test: The test.
         expected: The colour it must show, or None where nothing is known.
         reason: Why, where that is not plain from the subset.
+        timeout: Seconds it may take; 0 where the executor says it.
     """
 
     release: Release
@@ -101,6 +115,7 @@ class Cell:
     test: Test
     expected: Colour | None = None
     reason: str = ""
+    timeout: float = 0.0
 
     @property
     def id(self) -> str:

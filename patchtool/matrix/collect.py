@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from patchtool.domain.errors import InputError
-from patchtool.matrix.cell import Test, Tier
+from patchtool.matrix.cell import Mode, Test, Tier
 
 SUITE = Path(__file__).parent / "suite"
 """Tests that belong to no single patch."""
@@ -54,14 +54,20 @@ def _read_test(node: ast.FunctionDef, path: Path, group: str, owner: str) -> Tes
     needs = said.get("needs")
     if needs is None:
         needs = (owner,) if owner else ()
+    tiers, modes = said.get("tiers", ("emulated",)), [said["mode"]] if said.get("mode") else []
+    for kind, words in ((Tier, tiers), (Mode, modes)):
+        known = [each.value for each in kind]
+        if unknown := [word for word in words if word not in known]:
+            where = f"{path.name}:{node.lineno}"
+            raise InputError(f"{where}: there is no {kind.__name__.lower()} {unknown[0]!r}", hint=", ".join(known))
     return Test(
         name=f"{group}::{node.name}",
         path=str(path),
         function=node.name,
         owner=owner,
         needs=tuple(needs),
-        mode=said.get("mode", ""),
-        tiers=tuple(Tier(tier) for tier in said.get("tiers", ("emulated",))),
+        mode=Mode(modes[0]) if modes else None,
+        tiers=tuple(map(Tier, tiers)),
         gate=said.get("gate", False),
     )
 

@@ -17,6 +17,7 @@ def cell_document(judged: Judged) -> dict[str, Any]:
         "release": cell.release.tag,
         "patches": list(cell.patches),
         "test": cell.test.name,
+        "mode": cell.test.mode.value if cell.test.mode else None,
         "outcome": result.outcome.value,
         "expected": cell.expected.value if cell.expected else None,
         "verdict": judged.verdict.value,

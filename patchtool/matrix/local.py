@@ -40,7 +40,7 @@ class Options:
 
     Args:
         python: The interpreter of the cells, with what upstream imports.
-        timeout: Seconds a cell may take.
+        timeout: Seconds a cell may take that does not say so itself.
         import_timeout: Seconds a tree's imports may take.
         fork: Import once per tree and worker; off, every cell imports its own.
         jobs: Workers side by side.
@@ -143,11 +143,11 @@ class _Worker:
         ready = self._ask(process, setup, options.import_timeout)
         fault = "" if ready.get("ready") else f"the tree could not be imported: {ready.get('detail')}"
         # without forks the cell imports the tree itself, and nobody but us watches its time
-        limit = options.timeout + (_GRACE if options.fork else 0)
+        grace = _GRACE if options.fork else 0
         for cell in cells:
             answer: dict[str, Any] = {"outcome": "error", "detail": fault}
             if not fault:
-                answer = self._ask(process, self._job(cell), limit)
+                answer = self._ask(process, self._job(cell), self._seconds(cell) + grace)
             if "outcome" not in answer:
                 raise EnvironmentFault(f"the worker answered {answer!r}")
             if answer.get("last"):
@@ -167,8 +167,11 @@ class _Worker:
             "overlay": str(self._subject.write_overlay(cell.patches, self._scratch)),
             "file": cell.test.path,
             "function": cell.test.function,
-            "timeout": self._options.timeout,
+            "timeout": self._seconds(cell),
         }
+
+    def _seconds(self, cell: Cell) -> float:
+        return cell.timeout or self._options.timeout
 
     def _ask(self, process: subprocess.Popen[bytes], question: Mapping[str, object], limit: float) -> dict[str, Any]:
         """Send one line and read one; an answer of our own, and the last, when the worker is gone or silent."""

@@ -1,23 +1,29 @@
-"""``ci/matrix.toml``: which releases are proven how, and what upstream itself is known to get wrong."""
+"""``ci/matrix.toml``: which releases are run how, and what upstream itself is known to get wrong."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from patchtool.domain.errors import InputError
 from patchtool.domain.release import Release
-from patchtool.matrix.cell import Tier
+from patchtool.matrix.cell import Mode, Tier
+from patchtool.matrix.npu.models import Served, read_served
 from patchtool.matrix.plan import KnownRed
-from patchtool.matrix.toml import read_table
+from patchtool.matrix.rowkeys import read_members, read_modes, read_subsets, read_texts, read_timeout
+from patchtool.matrix.tables import Table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from patchtool.matrix.rowkeys import Requires, Subsets
+
 PLANS = ("proofs", "ablation")
 PIN = "pin"
 """Stands for the pinned release."""
+TIMEOUTS: Mapping[Tier, float] = {Tier.STATIC: 60.0, Tier.EMULATED: 60.0, Tier.NPU: 14400.0}
+"""Seconds a cell may take where the file does not say: a measurement on an NPU takes hours."""
 
 
 @dataclass(frozen=True)
@@ -25,14 +31,25 @@ class Row:
     """One line of the matrix.
 
     Args:
-        plan: ``proofs`` (pristine, each patch alone, the whole series) or ``ablation`` (every subset).
+        plan: ``proofs`` (pristine, each patch alone, the whole series), ``ablation`` (every subset), or empty where
+            ``patches`` says it.
         tiers: What to run on.
         releases: Which, in their order; None is the pinned one.
+        patches: The subsets to run on, each in series order; the empty one is the unmodified release.
+        modes: Tests of these modes, and those of no mode.
+        timeout: Seconds a cell may take; 0 for the tier's.
     """
 
     plan: str
     tiers: tuple[Tier, ...]
     releases: tuple[Release | None, ...]
+    patches: Subsets = ()
+    modes: tuple[Mode, ...] = tuple(Mode)
+    timeout: float = 0.0
+
+    def names(self, release: Release, pin: Release) -> bool:
+        """Whether the row is about a release."""
+        return release in self.releases or (None in self.releases and release == pin)
 
 
 @dataclass(frozen=True)
@@ -40,68 +57,84 @@ class Matrix:
     """The whole file.
 
     Args:
-        timeout: Seconds a cell may take.
         rows: What to run.
         known_red: Cells that upstream itself makes red.
+        timeouts: Seconds a cell of each tier may take.
+        served: Models that the npu tier serves.
     """
 
-    timeout: float
     rows: tuple[Row, ...]
     known_red: tuple[KnownRed, ...]
+    timeouts: Mapping[Tier, float] = field(default_factory=lambda: TIMEOUTS)
+    served: Served = field(default_factory=Served)
 
 
-def read_matrix(path: Path) -> Matrix:
+def read_matrix(path: Path, requires: Requires) -> Matrix:
     """Read a matrix file.
 
+    Args:
+        path: The file.
+        requires: What each patch of the series requires, in series order.
+
     Raises:
-        InputError: It is missing or not TOML, or a key or value is not one of the file's.
+        InputError: It is missing or not TOML, or a key or value is not one of the file's; names the line.
     """
-    where = path.name
-    table = read_table(path, where)
-    _only(table, {"timeout", "rows", "known-red", "served"}, where)  # `served` is npu/models.py's
-    timeout = table.get("timeout", 60)
-    if not isinstance(timeout, (int, float)) or timeout <= 0:
-        raise InputError(f"{where}: timeout is a number of seconds above 0, not {timeout!r}")
-    return Matrix(
-        float(timeout),
-        tuple(_row(each, f"{where}, row {number}") for number, each in enumerate(table.get("rows", []), start=1)),
-        tuple(
-            red
-            for number, each in enumerate(table.get("known-red", []), start=1)
-            for red in _known_red(each, f"{where}, known-red {number}")
-        ),
+    try:
+        table = Table.parse(path.read_bytes(), path.name)
+    except FileNotFoundError:
+        raise InputError(f"{path.name} does not exist") from None
+    matrix = Matrix(
+        tuple(_row(each, requires) for each in table.tables("rows")),
+        tuple(red for each in table.tables("known-red") for red in _known_red(each)),
+        _timeouts(table),
+        read_served(table, requires),
     )
+    table.only()
+    return matrix
 
 
-def _row(table: Mapping[str, object], where: str) -> Row:
-    _only(table, {"plan", "tiers", "releases"}, where)
-    plan = table.get("plan")
-    if plan not in PLANS:
-        raise InputError(f"{where}: plan is {' or '.join(PLANS)}, not {plan!r}")
-    tiers = _texts(table, "tiers", where)
-    for tier in tiers:
-        if tier not in [each.value for each in Tier]:
-            raise InputError(f"{where}: there is no tier {tier!r}", hint=f"tiers: {', '.join(t.value for t in Tier)}")
-    releases = [None if text == PIN else Release.parse(text) for text in _texts(table, "releases", where)]
-    return Row(str(plan), tuple(map(Tier, tiers)), tuple(releases))
+def _timeouts(table: Table) -> Mapping[Tier, float]:
+    """A table of tiers, or one number for all of them."""
+    if not isinstance(table.raw("timeout"), dict):
+        seconds = read_timeout(table)
+        return dict.fromkeys(Tier, seconds) if seconds else TIMEOUTS
+    (tiers,) = table.tables("timeout")
+    found = {tier: read_timeout(tiers, tier.value) or TIMEOUTS[tier] for tier in Tier}
+    tiers.only()
+    return found
 
 
-def _known_red(table: Mapping[str, object], where: str) -> list[KnownRed]:
-    _only(table, {"tests", "releases", "reason"}, where)
-    reason = table.get("reason")
-    if not isinstance(reason, str) or not reason.strip():
-        raise InputError(f"{where}: a known red needs its reason")
-    releases = [Release.parse(text).version for text in _texts(table, "releases", where)]
-    return [KnownRed(release, test, reason) for release in releases for test in _texts(table, "tests", where)]
+def _row(table: Table, requires: Requires) -> Row:
+    subsets = read_subsets(table, requires)
+    row = Row(
+        plan="" if subsets else table.get("plan", str, ""),
+        tiers=read_members(table, "tiers", Tier),
+        releases=tuple(None if text == PIN else _release(table, text) for text in read_texts(table, "releases")),
+        patches=subsets,
+        modes=read_modes(table, tuple(Mode)),
+        timeout=read_timeout(table),
+    )
+    if subsets and table.raw("plan") is not None:
+        raise table.wrong("plan", "a row has a plan or patches, not both", hint="make two rows of it")
+    if not subsets and row.plan not in PLANS:
+        hint = 'or name subsets of the series: patches = [[], ["one_patch", "another"]]'
+        raise table.wrong("plan", f"plan is {' or '.join(PLANS)}, not {row.plan!r}", hint=hint)
+    table.only()
+    return row
 
 
-def _texts(table: Mapping[str, object], key: str, where: str) -> list[str]:
-    values = table.get(key)
-    if not isinstance(values, list) or not values or not all(isinstance(value, str) for value in values):
-        raise InputError(f"{where}: {key} is a list of texts, not {values!r}")
-    return values
+def _known_red(table: Table) -> list[KnownRed]:
+    reason = table.get("reason", str, "")
+    if not reason.strip():
+        raise table.wrong("reason", "a known red needs its reason")
+    releases = [_release(table, text).version for text in read_texts(table, "releases")]
+    tests = read_texts(table, "tests")
+    table.only()
+    return [KnownRed(release, test, reason) for release in releases for test in tests]
 
 
-def _only(table: Mapping[str, object], keys: set[str], where: str) -> None:
-    if unknown := sorted(table.keys() - keys):
-        raise InputError(f"{where}: unknown key {unknown[0]!r}", hint=f"known keys: {', '.join(sorted(keys))}")
+def _release(table: Table, text: str) -> Release:
+    try:
+        return Release.parse(text)
+    except InputError as error:
+        raise table.wrong("releases", error.message, hint=error.hint) from None

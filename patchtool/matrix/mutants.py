@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from patchtool.domain.errors import InputError
+from patchtool.domain.toml import parse_toml
 from patchtool.matrix.cell import Cell, Outcome, Tier
-from patchtool.matrix.toml import read_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -63,7 +63,7 @@ def read_mutants(folder: Path) -> tuple[Mutant, ...]:
     path = folder / "mutants.toml"
     if not path.is_file():
         return ()
-    table = read_table(path, f"{folder.name}/mutants.toml")
+    table = parse_toml(path.read_bytes(), f"{folder.name}/mutants.toml")
     return tuple(_mutant(folder.name, each) for each in table.get("mutants", []))
 
 

@@ -57,6 +57,19 @@ class Series:
             wanted |= more
         return tuple(each for each in self.applied if each in wanted)
 
+    def standing(self, subset: Iterable[str]) -> tuple[str, ...]:
+        """Those of a subset that change this release's tree; what upstream has needs no patch."""
+        chosen = set(subset)
+        return tuple(name for name in self.applied if name in chosen)
+
+    def unmade(self, subset: Iterable[str]) -> tuple[str, ...]:
+        """Those of a subset that this release neither takes nor has: with one of them there is no such tree."""
+        return tuple(
+            name
+            for name in subset
+            if not (state := self.states.get(name, State.ABSENT)).changes_tree and state is not State.LANDED
+        )
+
     def closed(self, subset: Iterable[str]) -> bool:
         """Whether a subset holds everything its members require."""
         chosen = set(subset)
@@ -92,13 +105,19 @@ def ablation_cells(
     """Every test on every subset of the applied patches that holds what its members require."""
     applied = series.applied
     subsets = [subset for size in range(len(applied) + 1) for subset in combinations(applied, size)]
-    return tuple(
-        _cell(series, subset, test, tier, known)
-        for subset in subsets
-        if series.closed(subset)
-        for test in tests
-        if tier in test.tiers
-    )
+    return subset_cells(series, [subset for subset in subsets if series.closed(subset)], tests, tier, known)
+
+
+def subset_cells(
+    series: Series,
+    subsets: Iterable[Sequence[str]],
+    tests: Sequence[Test],
+    tier: Tier = Tier.EMULATED,
+    known: Sequence[KnownRed] = (),
+) -> tuple[Cell, ...]:
+    """Every test on every one of these subsets that this release can be made with, each tree once."""
+    made = dict.fromkeys(series.standing(subset) for subset in subsets if not series.unmade(subset))
+    return tuple(_cell(series, subset, test, tier, known) for subset in made for test in tests if tier in test.tiers)
 
 
 def _cell(series: Series, subset: tuple[str, ...], test: Test, tier: Tier, known: Sequence[KnownRed]) -> Cell:

@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 import tempfile
-from contextlib import suppress
+from contextlib import closing, suppress
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from patchtool.matrix.cell import CellResult, Outcome, Tier, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Generator, Iterable, Mapping, Sequence
 
     from patchtool.domain.release import Release
     from patchtool.matrix.cell import Cell
@@ -68,7 +68,7 @@ class ResultCache:
 
     def run(
         self, executor: Executor, cells: Sequence[Cell], subjects: Sequence[Subject], *, fresh: bool = False
-    ) -> Iterator[CellResult]:
+    ) -> Generator[CellResult, None, None]:
         """Give what is known, then run the rest and keep it.
 
         Args:
@@ -85,9 +85,12 @@ class ResultCache:
                 rest.append(cell)
             else:
                 yield known
-        for result in executor.run(rest, subjects) if rest else ():
-            self.put(result, trees[result.cell.release])
-            yield result
+        if not rest:
+            return
+        with closing(executor.run(rest, subjects)) as results:
+            for result in results:
+                self.put(result, trees[result.cell.release])
+                yield result
 
     def _path(self, cell: Cell, subject: Subject) -> Path | None:
         commit = self._commits.get(cell.release)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import threading
+from concurrent.futures import Future, wait
+from functools import partial
 from typing import TYPE_CHECKING
 
 from patchtool.domain.errors import InputError
-from patchtool.matrix.cell import Cell, CellResult, Tier
+from patchtool.matrix.cell import Cell, CellResult, Outcome, Tier
 from patchtool.matrix.local import Options, run_emulated
 from patchtool.matrix.npu import run_npu
 from patchtool.matrix.static import run_static
 from patchtool.matrix.static.tree import PatchedTree
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from patchtool.matrix.subject import Subject
 
@@ -38,7 +41,8 @@ def run_cells(
             raise InputError(f"no tree was given for {cell.id}")
     for cell in _of(Tier.STATIC, cells):
         subject = trees[cell.release]
-        yield run_static(cell, PatchedTree(subject.tree, subject.overlays.get(cell.patches, {})))
+        tree = PatchedTree(subject.tree, subject.overlays.get(cell.patches, {}))
+        yield _within(cell.timeout or chosen.timeout, partial(run_static, cell, tree), cell)
     for release in dict.fromkeys(cell.release for cell in cells):
         group = [cell for cell in _of(Tier.EMULATED, cells) if cell.release == release]
         if group:
@@ -46,6 +50,21 @@ def run_cells(
         group = [cell for cell in _of(Tier.NPU, cells) if cell.release == release]
         if group:
             yield from run_npu(group, trees[release], chosen)
+
+
+def _within(seconds: float, run: Callable[[], CellResult], cell: Cell) -> CellResult:
+    """Wait for a cell that runs in this process; a thread that is given up ends with the process at the latest."""
+    said: Future[CellResult] = Future()
+
+    def work() -> None:
+        try:
+            said.set_result(run())
+        except BaseException as error:  # noqa: BLE001  raised where the result is read
+            said.set_exception(error)
+
+    threading.Thread(target=work, daemon=True).start()
+    done, _ = wait([said], seconds)
+    return said.result() if done else CellResult(cell, Outcome.TIMEOUT, seconds, f"no answer within {seconds:g} s")
 
 
 def _of(tier: Tier, cells: Sequence[Cell]) -> list[Cell]:

@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 import re
-import sys
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from patchtool.domain.errors import InputError
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from patchtool.domain.toml import parse_toml
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -47,14 +42,8 @@ class Table:
         Raises:
             InputError: Not UTF-8 or not TOML; names the line.
         """
-        try:
-            text = data.decode()
-            return cls(tomllib.loads(text), where, text.splitlines())
-        except UnicodeDecodeError as error:
-            raise InputError(f"{where}: not UTF-8", cause=str(error)) from None
-        except tomllib.TOMLDecodeError as error:
-            found = re.search(r"at line (\d+)", str(error))
-            raise InputError(f"{where}:{found[1] if found else 1}: not TOML", cause=str(error)) from None
+        values = parse_toml(data, where)
+        return cls(values, where, data.decode("utf-8").splitlines())
 
     def get(self, key: str, kind: type[_T], default: _T | None = None) -> _T:
         """One value.

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from patchtool.domain.release import Release
 from patchtool.domain.state import State
-from patchtool.matrix.cell import Cell, CellResult, Colour, Outcome, Test, Tier
+from patchtool.matrix.cell import Cell, CellResult, Colour, Mode, Outcome, Test, Tier
 from patchtool.matrix.plan import Series
 from patchtool.matrix.verdict import Judged, PatchProof, judge, prove
 
@@ -19,7 +19,7 @@ def trial_of(owner: str, function: str) -> Test:
 
 def results() -> list[CellResult]:
     syncs, wrong = trial_of("fast", "test_syncs"), trial_of("wrong", "test_state")
-    npu = Test("Qwen::gsm8k", str(ROOT / "ci/matrix.toml"), "Qwen::gsm8k", tiers=(Tier.NPU,))
+    npu = Test("Qwen::gsm8k", str(ROOT / "ci/matrix.toml"), "Qwen::gsm8k", mode=Mode.GRAPH, tiers=(Tier.NPU,))
     known = trial_of("suite", "test_eager")
     patched: tuple[str, ...] = ("fast",)
 

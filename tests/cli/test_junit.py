@@ -59,6 +59,17 @@ def test_a_red_that_must_be_red_is_a_success_and_says_so() -> None:
     assert said == {"outcome": "failed", "verdict": "as-expected", "expected": "red", "syncs": "12"}
 
 
+def test_the_mode_is_said_where_there_is_one() -> None:
+    root = ET.fromstring(junit_xml(judged(), proofs()))
+    modes = {
+        case.get("name"): found.get("value")
+        for case in root.iter("testcase")
+        for found in case.iter("property")
+        if found.get("name") == "mode"
+    }
+    assert modes == {"gsm8k": "graph"}
+
+
 def test_characters_that_xml_cannot_hold_are_shown() -> None:
     failure = ET.fromstring(junit_xml(judged(), proofs())).find(".//failure")
     assert failure is not None

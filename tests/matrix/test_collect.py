@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from patchtool.domain.errors import InputError
-from patchtool.matrix.cell import Tier
+from patchtool.matrix.cell import Mode, Tier
 from patchtool.matrix.collect import collect_patch, collect_suite, read_tests
 
 
@@ -31,7 +31,7 @@ def test_what_trial_says_is_read(tmp_path: Path) -> None:
     assert (test.name, test.needs, test.mode, test.tiers, test.gate) == (
         "it::test_a",
         ("a", "b"),
-        "graph",
+        Mode.GRAPH,
         (Tier.NPU,),
         True,
     )
@@ -44,7 +44,12 @@ def test_a_guard_needs_nothing(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("text", "said"),
-    [("def test_a(:", "test_it.py:1: not Python"), ("@trial(needs=NAMES)\ndef test_a(): ...", "literals only")],
+    [
+        ("def test_a(:", "test_it.py:1: not Python"),
+        ("@trial(needs=NAMES)\ndef test_a(): ...", "literals only"),
+        ("@trial(mode='fast')\ndef test_a(): ...", "test_it.py:2: there is no mode 'fast'"),
+        ("@trial(tiers=('gpu',))\ndef test_a(): ...", "test_it.py:2: there is no tier 'gpu'"),
+    ],
 )
 def test_bad_files_are_named(tmp_path: Path, text: str, said: str) -> None:
     with pytest.raises(InputError, match=said):

@@ -32,7 +32,11 @@ def test_without_a_device_nothing_is_started(tmp_path: Path) -> None:
     ("body", "usable", "said"),
     [
         ("print('noise')\nprint('{\"fault\": \"torch: no\"}')", False, "torch: no"),
-        ('print(\'{"count": 8, "name": "Ascend", "versions": ["2.8", "2.8"]}\')', True, "8 x Ascend"),
+        (
+            'print(\'{"free": [1, 1, 1, 1, 1, 1, 1, 1], "name": "Ascend", "versions": ["2.8", "2.8"]}\')',
+            True,
+            "8 x Ascend",
+        ),
         ("import os; os.abort()", False, "ended with -6"),
         ("import time; time.sleep(30)", False, "did not answer within 1 s"),
     ],

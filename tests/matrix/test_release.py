@@ -34,7 +34,8 @@ PROJECT = Path(__file__).parents[2]
 PATCHES = PROJECT / "patches"
 NAMES = tuple(entry.name for entry in parse_series((PATCHES / "series").read_text(), "patches/series"))
 TESTS = (*(test for name in NAMES for test in collect_patch(PATCHES / name)), *collect_suite())
-KNOWN = read_matrix(PROJECT / "ci" / "matrix.toml").known_red
+REQUIRES = {name: read_patch(PATCHES / name).requires for name in NAMES}
+KNOWN = read_matrix(PROJECT / "ci" / "matrix.toml", REQUIRES).known_red
 
 
 class Folder:
@@ -143,3 +144,15 @@ def test_a_commit_that_is_skipped_is_found_by_the_test(rendered: Any, options: A
         "track_index_precompute": Proof.AGREES,
     }
     assert "SSM of own slot 3 after last steps [0, 0, 0]" in proof_document(proofs["mtp_tracking"])["detail"]
+
+
+@pytest.mark.parametrize(
+    ("version", "by"),
+    [("0.5.13", "EAGLEWorkerV2._mamba_verify_update"), ("0.5.14", "spec_utils.commit_mamba_states_after_verify")],
+)
+def test_the_release_itself_commits_a_verify_step(rendered: Any, options: Any, version: str, by: str) -> None:
+    release = rendered(version)
+    test = next(test for test in TESTS if test.name == "lossless::test_eager")
+    cells = [cell for cell in proof_cells(release.series, [test]) if not cell.patches]
+    (result,) = run_cells(cells, [release.subject], options)
+    assert (result.outcome.value, result.numbers["committed_by"]) == ("passed", by), result.detail

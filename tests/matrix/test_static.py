@@ -4,8 +4,10 @@ from typing import Any
 import pytest
 
 from patchtool.matrix.cell import Cell, Outcome, Tier
+from patchtool.matrix.run import run_cells
 from patchtool.matrix.static import STATIC_TESTS, run_static
 from patchtool.matrix.static.tree import PatchedTree
+from patchtool.matrix.subject import Subject
 
 from .conftest import RELEASE
 
@@ -69,3 +71,20 @@ def test_calls_elsewhere_in_the_tree_count(tree: Any) -> None:
     assert complaints("calls_fit_changed_signatures", patched) == ""  # Base has the method too: nobody can tell
     (patched.root / "sglang" / "srt" / "caller.py").write_text("def go(d):\n    d.hook(1)\n")
     assert "caller.py:2: call of hook: 1 positional" in complaints("calls_fit_changed_signatures", patched)
+
+
+def test_a_check_that_takes_too_long_is_a_timeout_and_the_next_one_runs(tmp_path: Path) -> None:
+    (tmp_path / "sglang").mkdir()
+    long, short = b"x = f(1)\n" * 20_000, b"def f(): ...\n"
+    subject = Subject(
+        RELEASE,
+        tmp_path,
+        {(name,): {"python/sglang/file.py": text} for name, text in (("long", long), ("short", short))},
+    )
+    test = next(test for test in STATIC_TESTS if test.function == "changed_files_compile")
+    cells = [
+        Cell(RELEASE, (name,), Tier.STATIC, test, timeout=limit) for name, limit in (("long", 0.01), ("short", 60))
+    ]
+    found = {result.cell.patches: result for result in run_cells(cells, [subject])}
+    assert (found["long",].outcome, found["long",].detail) == (Outcome.TIMEOUT, "no answer within 0.01 s")
+    assert found["short",].outcome is Outcome.PASSED

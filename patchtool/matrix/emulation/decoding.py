@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import torch
 
+from patchtool.matrix.emulation.committing import Committer
+from patchtool.matrix.emulation.expect import record
 from patchtool.matrix.emulation.model import VOCABULARY, Model, Request
 
 if TYPE_CHECKING:
@@ -64,6 +66,7 @@ class Speculation:
 
     def __post_init__(self) -> None:
         self.model = Model(DRAFTS)
+        self.committer = Committer(self.model.rig, INTERVAL)
         self.model.rig.capture(max(self.sizes, default=len(self.prompts)))
         self.requests = _admit(self.model, len(self.prompts))
         self.tracked = [request.slot + 10 for request in self.requests]
@@ -106,8 +109,10 @@ class Speculation:
             request.cut(length + step + 1)
             last.append(step)
         self.accepted += [step + 1 for step in last]
-        steps = [self._crossing(index, length) for index, length in zip(running, before, strict=True)]
-        self.model.rig.commit(last, [self.tracked[index] for index in running], steps)
+        rows, slots = [request.row for request in requests], [self.tracked[index] for index in running]
+        steps = self.committer.commit(rows, before, last, slots)
+        record(committed_by=self.committer.by)
+        self.saved |= {index: past + at + 1 for index, past, at in zip(running, before, steps, strict=True) if at >= 0}
 
     def _draft(self, index: int) -> list[int]:
         done = len(self.outputs[index])
@@ -116,14 +121,6 @@ class Speculation:
         if wrong < DRAFTS - 1:
             drafts[wrong] = (drafts[wrong] + 1) % VOCABULARY
         return drafts
-
-    def _crossing(self, index: int, before: int) -> int:
-        """The step at which the request reached a multiple of the interval, or -1; as a scheduler would ask."""
-        point = self.requests[index].length // INTERVAL * INTERVAL
-        if point <= before:
-            return -1
-        self.saved[index] = point
-        return point - before - 1
 
 
 def _admit(model: Model, count: int) -> list[Request]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import warnings
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from patchtool.matrix.emulation.committing import entry_point
 from patchtool.matrix.emulation.overlay import forget, watched_imports
 from patchtool.matrix.emulation.upstream import maybe
 
@@ -39,4 +41,6 @@ def import_upstream(replaced: Sequence[str]) -> tuple[str, ...]:
         warnings.simplefilter("ignore")
         for name in (*NEEDED, "runtime_context"):
             maybe(name, "")
+        with suppress(ImportError, AttributeError):  # the cell that wants it says why it is not there
+            entry_point()
     return forget(replaced, importers)

@@ -13,7 +13,6 @@ from patchtool.matrix.cell import Cell, CellResult, Outcome, Tier
 from patchtool.matrix.executors import node
 from patchtool.matrix.executors.archive import Archive, pack_code, pack_tree
 from patchtool.matrix.executors.remote import Payload
-from patchtool.matrix.executors.settings import NEEDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -98,7 +97,7 @@ class Flights:
         if subject.tree not in self._sent:
             self._sent[subject.tree] = self._send(pack_tree(subject.tree))
         payload = Payload(batch, subject, self._settings.options, self._settings.node_python, self._expected)
-        needs = dict(NEEDS[batch.tier])
+        needs = batch.needs
         task = self._serve.options(
             num_cpus=needs.pop("CPU", 0),
             resources=needs,
@@ -138,7 +137,7 @@ class Flights:
         running = [each for each in self._flights.values() if each.begun]
         lately = max((each.heard for each in self._flights.values()), default=now)
         for reference, flight in list(self._flights.items()):
-            limit = _longest(flight.batch.tier, options) + _GRACE
+            limit = _longest(flight, options) + _GRACE
             if flight.begun and now - flight.heard > limit:
                 self._cancel([reference])
                 del self._flights[reference]
@@ -176,9 +175,12 @@ class Flights:
             self._ray.wait(ends, num_returns=len(ends), timeout=_CANCEL)
 
 
-def _longest(tier: Tier, options: Options) -> float:
-    """Seconds until a running batch must have said something; the times of served models are in their file."""
-    return _SERVED if tier is Tier.NPU else options.import_timeout + options.timeout
+def _longest(flight: _Flight, options: Options) -> float:
+    """Seconds until a running batch must have said something; servers say nothing until all of a row is measured."""
+    seconds = [cell.timeout or options.timeout for cell in flight.left.values()] or [options.timeout]
+    if flight.batch.tier is Tier.NPU:
+        return _SERVED + 2 * sum(seconds)
+    return options.import_timeout + max(seconds)
 
 
 def _words(error: Exception) -> str:

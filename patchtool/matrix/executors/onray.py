@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from patchtool.domain.errors import EnvironmentFault, InputError
 from patchtool.matrix.cell import Cell, CellResult, Outcome, Tier
-from patchtool.matrix.executors.settings import NEEDS, Settings, cores, share_out, subjects_of
+from patchtool.matrix.executors.settings import Settings, cores, needs, share_out, subjects_of
 from patchtool.matrix.fingerprint import fingerprint
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator, Sequence
+    from collections.abc import Generator, Iterator, Mapping, Sequence
 
     from patchtool.matrix.subject import Subject
 
@@ -39,9 +39,14 @@ class RayExecutor:
         settings = self._settings
         expected = settings.expected or fingerprint(settings.options.python)
         with _cluster(ray, settings):
-            lacking = {tier: _lacking(ray, tier) for tier in Tier}
-            yield from (_refused(cell, lacking[cell.tier]) for cell in cells if lacking[cell.tier])
-            able = [cell for cell in cells if not lacking[cell.tier]]
+            kinds = {(cell.tier, cell.test.devices) for cell in cells}
+            lacking = {kind: _lacking(ray, needs(*kind)) for kind in kinds}
+            able = []
+            for cell in cells:
+                if reason := lacking[cell.tier, cell.test.devices]:
+                    yield _refused(cell, reason)
+                else:
+                    able.append(cell)
             workers = settings.workers or int(ray.cluster_resources().get("CPU", 1))
             flights = Flights(ray, settings, trees, expected)
             yield from flights.results(share_out(able, workers))
@@ -99,10 +104,13 @@ def _knock(address: str) -> None:
         socket.create_connection((host.strip("[]"), int(port)), timeout=_KNOCK).close()
 
 
-def _lacking(ray: Any, tier: Tier) -> str:
-    """Which resource no living node has enough of: Ray would let such a request wait without a word."""
+def _lacking(ray: Any, wanted: Mapping[str, float]) -> str:
+    """Which resource no living node has enough of: Ray would let such a request wait without a word.
+
+    A batch runs on one node, so what the cluster has in all does not tell.
+    """
     nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
-    for name, amount in NEEDS[tier].items():
+    for name, amount in wanted.items():
         if not any(node.get(name, 0) >= amount for node in nodes):
             return f"no node of the cluster has {amount:g} {name}"
     return ""

@@ -23,12 +23,9 @@ SMALLEST = 6
 """A worker pays a tree's imports once; below this many cells a second worker costs more than it saves."""
 
 
-NEEDS: Mapping[Tier, Mapping[str, float]] = {
-    Tier.STATIC: {"CPU": 1},
-    Tier.EMULATED: {"CPU": 1},
-    Tier.NPU: {"NPU": 1},
-}
-"""What a batch asks of a cluster's node; Ray counts the ``NPU``s of Ascend hosts by itself."""
+def needs(tier: Tier, devices: int) -> dict[str, float]:
+    """What a batch asks of a cluster's node; Ray counts the ``NPU``s of Ascend hosts by itself."""
+    return {"NPU": devices} if tier is Tier.NPU else {"CPU": 1}
 
 
 @dataclass(frozen=True)
@@ -58,11 +55,16 @@ class Settings:
 
 @dataclass(frozen=True)
 class Batch:
-    """Cells that one worker runs one after another, on one release and tier."""
+    """Cells that one worker runs one after another, on one release and tier, all on as many NPUs."""
 
     release: Release
     tier: Tier
     cells: tuple[Cell, ...]
+
+    @property
+    def needs(self) -> dict[str, float]:
+        """What it asks of a node."""
+        return needs(self.tier, self.cells[0].test.devices)
 
 
 def cores() -> int:
@@ -85,18 +87,20 @@ def subjects_of(cells: Sequence[Cell], subjects: Sequence[Subject]) -> Mapping[R
 
 
 def share_out(cells: Sequence[Cell], workers: int) -> tuple[Batch, ...]:
-    """Make batches: one per release and tier, cut further while workers would be idle and the parts stay worth it.
+    """Make batches: one per release, tier and number of NPUs, cut further while workers would be idle.
+
+    The parts stay large enough to be worth a worker.
 
     Args:
         cells: In the order they are wanted.
         workers: How many can run at a time.
     """
-    groups: dict[tuple[Release, Tier], list[Cell]] = defaultdict(list)
+    groups: dict[tuple[Release, Tier, int], list[Cell]] = defaultdict(list)
     for cell in cells:
-        groups[cell.release, cell.tier].append(cell)
+        groups[cell.release, cell.tier, cell.test.devices].append(cell)
     each = max(1, workers // max(1, len(groups)))
     batches: list[Batch] = []
-    for (release, tier), group in groups.items():
+    for (release, tier, _), group in groups.items():
         parts = max(1, min(each, len(group) // SMALLEST))
         size = -(-len(group) // parts)
         batches += [Batch(release, tier, tuple(group[at : at + size])) for at in range(0, len(group), size)]

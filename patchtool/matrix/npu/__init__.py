@@ -38,13 +38,19 @@ def run_npu(
         devices: Where device files are.
     """
     found = find_npu(options.python, devices=devices)
-    served = [cell for cell in cells if cell.test.path.endswith(".toml")]
+    served = []
     for cell in cells:
         if not found.usable:
             yield CellResult(cell, Outcome.SKIPPED, 0.0, found.reason)
-        elif cell not in served:
+        elif not cell.test.path.endswith(".toml"):
             yield CellResult(cell, Outcome.SKIPPED, 0.0, _UNBUILT)
-    if served and found.usable:
+        elif cell.test.devices > len(found.devices):
+            words = f"needs {cell.test.devices} NPUs, and {len(found.devices)} can be seen here"
+            yield CellResult(cell, Outcome.SKIPPED, 0.0, f"{words}: {found.reason}")
+        else:
+            served.append(cell)
+    if served:
         from patchtool.matrix.npu.rows import run_rows
 
-        yield from run_rows(served, subject, options, stopped)
+        # asked again for every row: what is free changes in the hours that a row takes
+        yield from run_rows(served, subject, options, stopped, lambda: find_npu(options.python, devices=devices))

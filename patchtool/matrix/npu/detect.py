@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -23,11 +24,19 @@ try:
     stage = "first operation"
     if (torch.ones(8, device="npu:0") + 1).sum().item() != 16:
         raise RuntimeError("1 + 1 is not 2 on npu:0")
+    stage = "memory"
+    free = [left / whole for left, whole in map(torch.npu.mem_get_info, range(count))]
     name, versions = torch.npu.get_device_name(0), [torch.__version__, torch_npu.__version__]
-    print(json.dumps({"count": count, "name": name, "versions": versions}))
+    print(json.dumps({"free": free, "name": name, "versions": versions}))
 except BaseException as error:
     print(json.dumps({"fault": f"{stage}: {type(error).__name__}: {error}"}))
 """
+
+
+VISIBLE = "ASCEND_RT_VISIBLE_DEVICES"
+"""Which NPUs a process sees, by number; what a scheduler set here before is all that there is."""
+_FREE = 0.9
+"""Share of a device's memory that must be unused; the driver of an idle one takes a few percent."""
 
 
 @dataclass(frozen=True)
@@ -37,10 +46,14 @@ class Npu:
     Args:
         usable: A device did a computation and got it right.
         reason: Why not, or what it is.
+        devices: Numbers of those that this process sees.
+        free: Numbers of those that nobody uses.
     """
 
     usable: bool
     reason: str
+    devices: tuple[str, ...] = ()
+    free: tuple[str, ...] = ()
 
 
 def find_npu(python: str = sys.executable, *, devices: Path = Path("/dev"), timeout: float = 60.0) -> Npu:
@@ -66,4 +79,12 @@ def find_npu(python: str = sys.executable, *, devices: Path = Path("/dev"), time
     if "fault" in found:
         return Npu(usable=False, reason=str(found["fault"]))
     torch, torch_npu = found["versions"]
-    return Npu(usable=True, reason=f"{found['count']} x {found['name']}, torch {torch}, torch_npu {torch_npu}")
+    shares = found["free"]
+    numbers = os.environ[VISIBLE].split(",") if os.environ.get(VISIBLE) else map(str, range(len(shares)))
+    seen = [(number.strip(), share) for number, share in zip(numbers, shares, strict=False)]
+    return Npu(
+        usable=True,
+        reason=f"{len(shares)} x {found['name']}, torch {torch}, torch_npu {torch_npu}",
+        devices=tuple(number for number, _ in seen),
+        free=tuple(number for number, share in seen if share >= _FREE),
+    )

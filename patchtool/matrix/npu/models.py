@@ -5,10 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from patchtool.matrix.cell import Mode
+from patchtool.matrix.npu.detect import VISIBLE
+from patchtool.matrix.rowkeys import read_modes, read_subsets, read_timeout
 from patchtool.matrix.tables import Table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from patchtool.matrix.rowkeys import Requires, Subsets
+
+MODE_FLAGS: Mapping[Mode, tuple[str, ...]] = {Mode.EAGER: ("--disable-cuda-graph",), Mode.GRAPH: ()}
+"""What makes a server of any release run in a mode; graphs are its default."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +71,9 @@ class ModelRow:
         flags: Of the server.
         environment: Variables of the server.
         devices: NPUs it needs.
+        modes: What it is served in, each measured by itself.
+        patches: Subsets of the series that are measured; none for the whole series.
+        timeout: Seconds a measurement may take; 0 for the tier's.
         accuracy: What is measured of its answers.
         speed: What is measured of its pace.
         source: Where the thresholds come from.
@@ -73,6 +84,9 @@ class ModelRow:
     flags: tuple[str, ...]
     environment: Mapping[str, str] = field(default_factory=dict)
     devices: int = 1
+    modes: tuple[Mode, ...] = (Mode.GRAPH,)
+    patches: Subsets = ()
+    timeout: float = 0.0
     accuracy: tuple[Accuracy, ...] = ()
     speed: tuple[Speed, ...] = ()
     source: str = ""
@@ -101,17 +115,15 @@ class Served:
         models: Rows.
         commands: The programs.
         start_timeout: Seconds a server may take to be healthy.
-        timeout: Seconds a measurement may take.
     """
 
     models: tuple[ModelRow, ...] = ()
     commands: Commands = field(default_factory=Commands)
     start_timeout: float = 1800.0
-    timeout: float = 14400.0
 
 
 def parse_served(data: bytes, where: str) -> Served:
-    """Read the part.
+    """Read the part where the rest of the file was read before, as on a node.
 
     Args:
         data: The whole file's bytes.
@@ -120,19 +132,29 @@ def parse_served(data: bytes, where: str) -> Served:
     Raises:
         InputError: Names file and line, and the rule.
     """
-    for table in Table.parse(data, where).tables("served"):
-        return _served(table)
-    return Served()
+    return read_served(Table.parse(data, where), None)
 
 
-def _served(table: Table) -> Served:
+def read_served(table: Table, requires: Requires | None) -> Served:
+    """Read the part.
+
+    Args:
+        table: The whole file.
+        requires: What each patch of the series requires; None where that was looked at before.
+
+    Raises:
+        InputError: Names file and line, and the rule.
+    """
+    return next((_served(each, requires) for each in table.tables("served")), Served())
+
+
+def _served(table: Table, requires: Requires | None) -> Served:
     shared = tuple(table.get("flags", list, []))
     variables = _variables(table, "environment")
     served = Served(
-        tuple(_model(each, shared, variables) for each in table.tables("model")),
+        tuple(_model(each, shared, variables, requires) for each in table.tables("model")),
         next((_commands(each) for each in table.tables("commands")), Commands()),
-        table.get("start-timeout", float, 1800.0),
-        table.get("timeout", float, 14400.0),
+        read_timeout(table, "start-timeout") or Served.start_timeout,
     )
     table.only()
     return served
@@ -149,13 +171,16 @@ def _commands(table: Table) -> Commands:
     return found
 
 
-def _model(table: Table, shared: tuple[str, ...], variables: Mapping[str, str]) -> ModelRow:
+def _model(table: Table, shared: tuple[str, ...], variables: Mapping[str, str], requires: Requires | None) -> ModelRow:
     row = ModelRow(
         name=table.get("name", str),
         model=table.get("model", str),
         flags=(*shared, *table.get("flags", list, [])),
         environment={**variables, **_variables(table, "environment")},
         devices=table.get("devices", int, 1),
+        modes=read_modes(table, ModelRow.modes),
+        patches=read_subsets(table, requires),
+        timeout=read_timeout(table),
         accuracy=tuple(_accuracy(each) for each in table.tables("accuracy")),
         speed=tuple(_speed(each) for each in table.tables("speed")),
         source=table.get("source", str, ""),
@@ -165,6 +190,12 @@ def _model(table: Table, shared: tuple[str, ...], variables: Mapping[str, str]) 
         raise table.wrong(
             None, f"nothing is measured of {row.name}", hint="add [[served.model.accuracy]] or [[served.model.speed]]"
         )
+    if row.devices < 1:
+        raise table.wrong("devices", f"devices must be a number of NPUs, at least 1, not {row.devices}")
+    if VISIBLE in row.environment:
+        raise table.wrong("environment", f"{VISIBLE} is chosen for each run", hint="say how many: devices = 2")
+    if fixed := [flag for flag in MODE_FLAGS[Mode.EAGER] if flag in row.flags]:
+        raise table.wrong("flags", f"{fixed[0]} is a mode's", hint='modes = ["eager"] in the row says it')
     return row
 
 

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 _TICK = 0.1
 _GENTLE = 10.0
+_HURRIED = 1.0
+"""Seconds to end in when a person interrupts: somebody waits for the prompt."""
 
 
 @contextmanager
@@ -50,6 +52,9 @@ def group(
             raise StepFault(Outcome.ERROR, f"{argv[0]} cannot be started: {error.strerror}") from error
     try:
         yield process
+    except KeyboardInterrupt:
+        gentle = min(gentle, _HURRIED)
+        raise
     finally:
         _end(process, gentle)
 
@@ -84,12 +89,14 @@ def finish(
 
 def _end(process: subprocess.Popen[bytes], gentle: float) -> None:
     """Ask the group to end, then make it; its leader may be gone while others are not."""
-    _signal(process.pid, signal.SIGTERM)
-    until = time.monotonic() + gentle
-    while time.monotonic() < until and (process.poll() is None or _lives(process.pid)):
-        time.sleep(_TICK)
-    _signal(process.pid, signal.SIGKILL)
-    process.wait()
+    try:
+        _signal(process.pid, signal.SIGTERM)
+        until = time.monotonic() + gentle
+        while time.monotonic() < until and (process.poll() is None or _lives(process.pid)):
+            time.sleep(_TICK)
+    finally:  # a second interrupt may cut the waiting short, not leave a server behind
+        _signal(process.pid, signal.SIGKILL)
+        process.wait()
 
 
 def _signal(leader: int, which: signal.Signals) -> None:

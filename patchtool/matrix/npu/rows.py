@@ -11,12 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from patchtool.matrix.cell import Cell, CellResult, Colour, Outcome, Test, Tier
+from patchtool.matrix.cell import Cell, CellResult, Colour, Mode, Outcome, Test, Tier
 from patchtool.matrix.npu.compare import Compared, compare_paces, compare_scores
+from patchtool.matrix.npu.detect import VISIBLE
 from patchtool.matrix.npu.environment import npu_environment
 from patchtool.matrix.npu.evaluate import score
 from patchtool.matrix.npu.faults import StepFault
-from patchtool.matrix.npu.models import Accuracy, ModelRow, Served, Speed, parse_served
+from patchtool.matrix.npu.models import MODE_FLAGS, Accuracy, ModelRow, Served, Speed, parse_served
 from patchtool.matrix.npu.server import Server, served
 from patchtool.matrix.npu.speed import Pace, pace
 from patchtool.matrix.subject import LAYOUT
@@ -25,12 +26,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from patchtool.matrix.local import Options
+    from patchtool.matrix.npu.detect import Npu
     from patchtool.matrix.plan import Series
     from patchtool.matrix.subject import Subject
 
 
 def row_cells(series: Series, matrix: Served, path: Path) -> tuple[Cell, ...]:
-    """One cell per measurement of every model row, on the whole series.
+    """One cell per subset, mode and measurement of every model row.
 
     Args:
         series: As it stands on the release.
@@ -38,14 +40,27 @@ def row_cells(series: Series, matrix: Served, path: Path) -> tuple[Cell, ...]:
         path: The matrix file; it travels with the cells as a test's file does.
     """
     return tuple(
-        Cell(series.release, series.applied, Tier.NPU, _test(row, name, path), Colour.GREEN)
+        Cell(series.release, subset, Tier.NPU, _test(row, name, mode, path), Colour.GREEN, timeout=row.timeout)
         for row in matrix.models
+        for subset in _subsets(row, series)
+        for mode in row.modes
         for name in _measurements(row)
     )
 
 
-def _test(row: ModelRow, name: str, path: Path) -> Test:
-    return Test(f"{row.name}::{name}", str(path), f"{row.name}::{name}", tiers=(Tier.NPU,))
+def _subsets(row: ModelRow, series: Series) -> tuple[tuple[str, ...], ...]:
+    made = [series.standing(subset) for subset in row.patches if not series.unmade(subset)]
+    return tuple(dict.fromkeys(made)) if row.patches else (series.applied,)
+
+
+def _test(row: ModelRow, name: str, mode: Mode, path: Path) -> Test:
+    name = f"{row.name}::{name}[{mode.value}]"
+    return Test(name, str(path), name, mode=mode, tiers=(Tier.NPU,), devices=row.devices)
+
+
+def _measurement(cell: Cell) -> str:
+    """Which measurement of its row a cell is."""
+    return cell.test.function.partition("::")[2].rpartition("[")[0]
 
 
 def _measurements(row: ModelRow) -> dict[str, Accuracy | Speed]:
@@ -54,34 +69,33 @@ def _measurements(row: ModelRow) -> dict[str, Accuracy | Speed]:
 
 
 def run_rows(
-    cells: Sequence[Cell], subject: Subject, options: Options, stopped: Callable[[], bool]
+    cells: Sequence[Cell], subject: Subject, options: Options, stopped: Callable[[], bool], look: Callable[[], Npu]
 ) -> Iterator[CellResult]:
-    """Run the cells of model rows; those of one row share its servers.
+    """Run the cells of model rows; those of one row and mode share its servers.
 
     Args:
         cells: Made by ``row_cells``.
         subject: The release's trees.
         options: The interpreter.
         stopped: Asked while waiting.
+        look: Says which NPUs are free.
     """
-    groups: dict[tuple[str, str, tuple[str, ...]], list[Cell]] = defaultdict(list)
+    groups: dict[tuple[str, str, Mode], list[Cell]] = defaultdict(list)
     for cell in cells:
-        groups[cell.test.path, cell.test.function.partition("::")[0], cell.patches].append(cell)
-    for (path, name, patches), group in groups.items():
+        groups[cell.test.path, cell.test.function.partition("::")[0], cell.test.mode or Mode.GRAPH].append(cell)
+    for (path, name, mode), group in groups.items():
         matrix = parse_served(Path(path).read_bytes(), Path(path).name)
         (row,) = [each for each in matrix.models if each.name == name]
-        wanted = {cell.test.function.partition("::")[2]: cell for cell in group}
-        asked = {name: each for name, each in _measurements(row).items() if name in wanted}
+        found = look()
+        if len(found.free) < row.devices:
+            words = f"needs {row.devices} free NPUs, and of {', '.join(found.devices) or 'none'} those are free: "
+            words += ", ".join(found.free) or (found.reason if not found.usable else "none")
+            yield from (CellResult(cell, Outcome.ERROR, 0.0, words) for cell in group)
+            continue
         with tempfile.TemporaryDirectory(prefix="patchtool-served-") as scratch:
-            run = _Run(row, matrix, options, Path(scratch), stopped)
-            began = time.monotonic()
-            pristine = run.measure("pristine", subject.tree, asked) if patches else {}
-            tree = lay_out(subject.tree, subject.overlays[patches], Path(scratch) / "tree") if patches else subject.tree
-            patched = run.measure("patched", tree, asked)
-            seconds = round((time.monotonic() - began) / len(group), 3)
-            for each, cell in wanted.items():
-                found = _compare(asked[each], pristine.get(each), patched[each])
-                yield CellResult(cell, found.outcome, seconds, found.detail, found.numbers)
+            yield from _Run(row, mode, matrix, options, Path(scratch), stopped, found.free[: row.devices]).results(
+                group, subject
+            )
 
 
 def _compare(
@@ -97,35 +111,53 @@ def _compare(
 @dataclass(frozen=True)
 class _Run:
     row: ModelRow
+    mode: Mode
     matrix: Served
     options: Options
     scratch: Path
     stopped: Callable[[], bool]
+    devices: tuple[str, ...]
 
-    def measure(
-        self, name: str, tree: Path, asked: Mapping[str, Accuracy | Speed]
-    ) -> dict[str, float | Pace | StepFault]:
+    def results(self, cells: Sequence[Cell], subject: Subject) -> Iterator[CellResult]:
+        """Measure the unmodified release once, then every subset, and hold them against each other."""
+        began = time.monotonic()
+        patched = [cell for cell in cells if cell.patches]
+        pristine = self._measure("pristine", subject.tree, patched) if patched else {}
+        for number, patches in enumerate(dict.fromkeys(cell.patches for cell in cells)):
+            group = [cell for cell in cells if cell.patches == patches]
+            folder = self.scratch / f"tree-{number}"
+            tree = lay_out(subject.tree, subject.overlays[patches], folder) if patches else subject.tree
+            found = self._measure(f"patched-{number}", tree, group)
+            seconds, began = round((time.monotonic() - began) / len(group), 3), time.monotonic()
+            for cell in group:
+                name = _measurement(cell)
+                asked = _measurements(self.row)[name]
+                said = _compare(asked, pristine.get(name) if patches else None, found[name])
+                yield CellResult(cell, said.outcome, seconds, said.detail, said.numbers)
+
+    def _measure(self, name: str, tree: Path, cells: Sequence[Cell]) -> dict[str, float | Pace | StepFault]:
         """Serve one tree and take every measurement; what has no number has the fault that kept it away."""
         folder = self.scratch / name
         folder.mkdir()
         found: dict[str, float | Pace | StepFault] = {}
-        environment = npu_environment(folder, tree, self.row.environment)
+        limits = {_measurement(cell): cell.timeout or self.options.timeout for cell in cells}
+        environment = npu_environment(folder, tree, {**self.row.environment, VISIBLE: ",".join(self.devices)})
         start = self._filled(self.matrix.commands.server)
-        argv = [*start, "--model-path", self.row.model, *self.row.flags]
+        argv = [*start, "--model-path", self.row.model, *self.row.flags, *MODE_FLAGS[self.mode]]
         limit = self.matrix.start_timeout
         try:
             with served(argv, folder / "server.log", environment, timeout=limit, stopped=self.stopped) as server:
-                for each, what in asked.items():
+                for each, seconds in limits.items():
                     server.alive()
-                    found[each] = self._take(what, server, folder, environment)
+                    found[each] = self._take(_measurements(self.row)[each], server, folder, environment, seconds)
         except StepFault as fault:
-            return {each: found.get(each, fault) for each in asked}
+            return {each: found.get(each, fault) for each in limits}
         return found
 
     def _take(
-        self, asked: Accuracy | Speed, server: Server, folder: Path, environment: Mapping[str, str]
+        self, asked: Accuracy | Speed, server: Server, folder: Path, environment: Mapping[str, str], limit: float
     ) -> float | Pace | StepFault:
-        commands, model, limit = self.matrix.commands, self.row.model, self.matrix.timeout
+        commands, model = self.matrix.commands, self.row.model
         try:
             if isinstance(asked, Accuracy):
                 return score(self._filled(commands.evaluate), server, model, asked, folder, environment, limit)

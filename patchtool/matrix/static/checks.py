@@ -112,5 +112,5 @@ _CHECKS: Mapping[str, Callable[[PatchedTree], Iterator[str]]] = {
     "nothing_is_defined_twice": duplicates,
     "calls_fit_changed_signatures": wrong_calls,
 }
-STATIC_TESTS = tuple(Test(f"static::{name}", path="", function=name, tiers=(Tier.STATIC,)) for name in _CHECKS)
+STATIC_TESTS = tuple(Test(f"static::{name}", path=__file__, function=name, tiers=(Tier.STATIC,)) for name in _CHECKS)
 """The static tier's tests, for planning."""

@@ -1,7 +1,8 @@
 """Speculative decoding gives the tokens of plain decoding: no more, no fewer, no others.
 
 What it shows is state plumbing. Both sides use the same kernel references, the drafts are baseline tokens with a random
-first error, and the steps to commit and track are chosen here, as a scheduler chooses them.
+first error. The steps to commit and track are chosen by the release where its own code for that can be called; what ran
+is among the numbers, as ``committed_by``.
 """
 
 # ruff: noqa: D103  a test's name says what it is about

@@ -20,9 +20,14 @@ def subject(tmp_path: Path, version: str = "0.5.13", body: str = "") -> Subject:
 
 
 def cell(
-    function: str, version: str = "0.5.13", patches: tuple[str, ...] = (), number: int = 0, tier: Tier = Tier.EMULATED
+    function: str,
+    version: str = "0.5.13",
+    patches: tuple[str, ...] = (),
+    number: int = 0,
+    tier: Tier = Tier.EMULATED,
+    devices: int = 1,
 ) -> Cell:
-    test = Test(f"trials::{function}#{number}", str(HERE / "trials.py"), function, tiers=(tier,))
+    test = Test(f"trials::{function}#{number}", str(HERE / "trials.py"), function, tiers=(tier,), devices=devices)
     return Cell(Release(version), patches, tier, test)
 
 

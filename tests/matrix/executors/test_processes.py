@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from patchtool.domain.errors import InputError
-from patchtool.matrix.cell import Cell, CellResult, Outcome
+from patchtool.matrix.cell import Cell, CellResult, Outcome, Tier
 from patchtool.matrix.executors import executor
 from patchtool.matrix.executors.settings import SMALLEST, Settings, share_out
 from patchtool.matrix.local import Options
@@ -95,6 +95,16 @@ def test_batches(counts: tuple[int, ...], workers: int, sizes: list[int]) -> Non
     batches = share_out(cells, workers)
     assert [len(batch.cells) for batch in batches] == sizes
     assert [each for batch in batches for each in batch.cells] == cells
+
+
+def test_a_batch_asks_for_the_devices_of_its_cells() -> None:
+    cells = [cell("test_green", number=n, tier=Tier.NPU, devices=1 + n % 2) for n in range(4)]
+    found = {
+        batch.needs["NPU"]: len(batch.cells)
+        for batch in share_out([*cells, cell("test_red")], 1)
+        if batch.tier is Tier.NPU
+    }
+    assert found == {1: 2, 2: 2}
 
 
 def test_unknown_executors_and_trees_are_refused(tmp_path: Path, options: Options) -> None:

@@ -37,7 +37,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SimpleNamespac
     head = {"num_cpus": 1, "_system_config": quick, "include_dashboard": False, **memory}
     started = Cluster(initialize_head=True, head_node_args=head)
     try:
-        others = [started.add_node(num_cpus=1, wait=False, **memory) for _ in range(2)]
+        others = [started.add_node(num_cpus=1, resources={"NPU": 2}, wait=False, **memory) for _ in range(2)]
         started.wait_for_nodes()
         yield SimpleNamespace(ray=started, address=started.address, others=others)
     finally:
@@ -95,8 +95,9 @@ def test_another_environment_could_not_run(settings: Settings, tmp_path: Path, p
 
 def test_a_request_that_no_node_can_meet_does_not_wait(settings: Settings, tmp_path: Path) -> None:
     began = time.monotonic()
-    (result,) = run(settings, [cell("test_green", tier=Tier.NPU)], [subject(tmp_path)])
-    assert (result.outcome, result.detail) == (Outcome.SKIPPED, "no node of the cluster has 1 NPU")
+    # two nodes have two each: four in all, and nowhere three
+    (result,) = run(settings, [cell("test_green", tier=Tier.NPU, devices=3)], [subject(tmp_path)])
+    assert (result.outcome, result.detail) == (Outcome.SKIPPED, "no node of the cluster has 3 NPU")
     assert time.monotonic() - began < 20
 
 

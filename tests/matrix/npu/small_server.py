@@ -3,6 +3,7 @@
 import argparse
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -16,6 +17,7 @@ parser.add_argument("--host")
 parser.add_argument("--port", type=int)
 parser.add_argument("--model-path")
 parser.add_argument("--fault", default=getattr(sglang, "FAULT", ""))
+parser.add_argument("--disable-cuda-graph", action="store_true")
 asked = parser.parse_args()
 answered = 0
 
@@ -39,7 +41,7 @@ class Handler(BaseHTTPRequestHandler):
             print("RuntimeError: device lost", flush=True)  # noqa: T201
             os._exit(70)
         # the first of every ten answers are right, as many as the tree is good for
-        right = (answered - 1) % 10 < sglang.RIGHT
+        right = (answered - 1) % 10 < sglang.RIGHT - asked.disable_cuda_graph
         content = "right" if right else "wrong"
         choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": content}}
         # evalscope's client refuses answers that leave one of these out
@@ -63,6 +65,8 @@ if asked.fault == "does not start":
     sys.exit(1)
 if asked.fault == "leaves children":
     subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+if asked.fault == "stubborn":
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
 if "SMALL_SERVER_PID" in os.environ:
     with open(os.environ["SMALL_SERVER_PID"], "a") as file:  # noqa: PTH123
         file.write(f"{os.getpid()}\n")

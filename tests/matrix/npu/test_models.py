@@ -37,11 +37,19 @@ def test_a_file_without_models() -> None:
     [
         pytest.param("x = \n", 1, "not TOML", id="not TOML"),
         pytest.param("[served]\ncolour = 1\n", 2, "unknown key 'colour'", id="unknown"),
-        pytest.param("a = 1\n[served]\ntimeout = true\n", 3, "timeout must be a number", id="kind"),
+        pytest.param("a = 1\n[served]\nstart-timeout = true\n", 3, "timeout must be a number", id="kind"),
         pytest.param(ROW + GSM8K + ROW + "mode = 1\n" + GSM8K, 10, "unknown key 'mode'", id="unknown in the second"),
         pytest.param(ROW, 1, "nothing is measured", id="nothing measured"),
         pytest.param('[[served.model]]\nname = "m"\n' + GSM8K, 1, "model is missing", id="missing"),
         pytest.param(ROW + GSM8K + ROW + GSM8K.replace("1\n", "87.8\n"), 12, "from 0 to 1", id="nested in the second"),
+        pytest.param("[served]\ntimeout = 5\n", 2, "unknown key 'timeout'", id="the tier's"),
+        pytest.param(ROW + "devices = 0\n" + GSM8K, 4, "at least 1, not 0", id="no device"),
+        pytest.param(ROW + 'modes = ["fast"]\n' + GSM8K, 4, "no mode 'fast'", id="mode"),
+        pytest.param(ROW + "timeout = 0\n" + GSM8K, 4, "above 0", id="time"),
+        pytest.param(ROW + 'flags = ["--disable-cuda-graph"]\n' + GSM8K, 4, "is a mode's", id="flag of a mode"),
+        pytest.param(
+            ROW + 'environment = { ASCEND_RT_VISIBLE_DEVICES = "0" }\n' + GSM8K, 4, "is chosen", id="devices by hand"
+        ),
         pytest.param("[served]\nmodel = 3\n", 2, "model must be tables", id="not tables"),
         pytest.param("[served.commands]\nclient = []\n", 2, "unknown key 'client'", id="commands"),
     ],

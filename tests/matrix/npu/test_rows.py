@@ -12,7 +12,7 @@ import pytest
 
 from patchtool.domain.release import Release
 from patchtool.domain.state import State
-from patchtool.matrix.cell import CellResult, Outcome
+from patchtool.matrix.cell import Cell, CellResult, Outcome
 from patchtool.matrix.local import Options
 from patchtool.matrix.npu import run_npu
 from patchtool.matrix.npu.models import parse_served
@@ -27,11 +27,11 @@ LOAD = "prompts = 2\ninput-tokens = 8\noutput-tokens = 8\nconcurrency = 1\n"
 class Host:
     """A machine with a device file and an interpreter on which the probe succeeds."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, free: Sequence[float] = (0.97,)) -> None:
         self.folder = folder
         (folder / "davinci0").touch()
         self.python = folder / "python"
-        probed = json.dumps({"count": 1, "name": "none", "versions": ["0", "0"]})
+        probed = json.dumps({"free": list(free), "name": "none", "versions": ["0", "0"]})
         lines = ["#!/bin/sh", f"[ \"$1\" = -c ] && echo '{probed}' && exit", f'exec {sys.executable} "$@"', ""]
         self.python.write_text("\n".join(lines))
         self.python.chmod(0o755)
@@ -46,6 +46,7 @@ class Host:
         flags: Sequence[str] = (),
         timeout: float = 20,
         stopped: Callable[[], bool] = bool,
+        by: Callable[[Cell], str] = lambda cell: cell.test.function.partition("::")[2].removesuffix("[graph]"),
     ) -> dict[str, CellResult]:
         tree = self.folder / "pristine"
         (tree / "sglang").mkdir(parents=True)
@@ -61,8 +62,9 @@ class Host:
             "speed": ["{python}", str(HERE / "small_speed.py")],
         }
         commands = "".join(f"{name} = {json.dumps(value)}\n" for name, value in words.items())
-        text = f"[served]\ntimeout = {timeout}\nstart-timeout = 4\n[served.commands]\n{commands}"
+        text = f"[served]\nstart-timeout = 4\n[served.commands]\n{commands}"
         text += '[[served.model]]\nname = "tiny"\nmodel = "org/tiny"\n'
+        text += f"timeout = {timeout}\n"
         text += f'flags = {json.dumps(list(flags))}\nenvironment = {{ SMALL_SERVER_PID = "{self.pids}" }}\n{measures}'
         path = self.folder / "matrix.toml"
         path.write_text(text)
@@ -74,7 +76,7 @@ class Host:
         assert sorted(path.name for path in (tree / "sglang").iterdir()) == ["__init__.py", "other.py"]
         assert [result.cell for result in results] == list(cells)
         self.nothing_left()
-        return {result.cell.test.function.partition("::")[2]: result for result in results}
+        return {by(result.cell): result for result in results}
 
     def nothing_left(self) -> None:
         for line in self.pids.read_text().split() if self.pids.exists() else ():
@@ -182,3 +184,49 @@ def test_a_run_that_is_called_off_ends_soon(host: Host) -> None:
     result = host.run(accuracy("hanging"), timeout=60, stopped=lambda: time.monotonic() - began > 2)["hanging"]
     assert (result.outcome, result.detail) == (Outcome.ERROR, "tree under test: the run was called off")
     assert time.monotonic() - began < 15
+
+
+def test_a_mode_is_the_servers(host: Host) -> None:
+    found = host.run('modes = ["eager", "graph"]\n' + accuracy(threshold=0.1))
+    assert {name: result.numbers["patched"] for name, result in found.items()} == {"gsm8k[eager]": 0.7, "gsm8k": 0.8}
+    assert {name: result.numbers["pristine"] for name, result in found.items()} == {"gsm8k[eager]": 0.4, "gsm8k": 0.5}
+
+
+def test_subsets_of_a_row_share_its_unmodified_server(host: Host) -> None:
+    found = host.run('patches = [[], ["fix"]]\n' + accuracy(threshold=0.1), by=lambda cell: "+".join(cell.patches))
+    assert {patches: dict(result.numbers) for patches, result in found.items()} == {
+        "": {"patched": 0.5, "threshold": 0.1},
+        "fix": {"pristine": 0.5, "patched": 0.8, "threshold": 0.1},
+    }
+
+
+@pytest.mark.parametrize(
+    ("free", "visible", "seen"),
+    [
+        pytest.param((0.97, 0.4, 0.98, 0.99), "", "0,2", id="those that are free"),
+        pytest.param((0.97, 0.4, 0.98), "4, 5,7", "4,7", id="of those that a scheduler gave"),
+    ],
+)
+def test_a_row_gets_as_many_devices_as_it_needs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, free: Sequence[float], visible: str, seen: str
+) -> None:
+    monkeypatch.setenv("ASCEND_RT_VISIBLE_DEVICES", visible)
+    code = 'import os\nRIGHT = 8 if os.environ["ASCEND_RT_VISIBLE_DEVICES"] == "{}" else 1'
+    found = Host(tmp_path, free).run("devices = 2\n" + accuracy(), patched=code.format(seen))
+    assert found["gsm8k"].outcome is Outcome.PASSED, found["gsm8k"].detail
+
+
+@pytest.mark.parametrize(
+    ("free", "outcome", "detail"),
+    [
+        pytest.param((1.0,), Outcome.SKIPPED, "needs 2 NPUs, and 1 can be seen here: 1 x none", id="fewer"),
+        pytest.param((0.2, 1.0), Outcome.ERROR, "needs 2 free NPUs, and of 0, 1 those are free: 1", id="one is in use"),
+        pytest.param((0.2, 0.3), Outcome.ERROR, "needs 2 free NPUs, and of 0, 1 those are free: none", id="all are"),
+    ],
+)
+def test_too_few_devices_are_no_failure(tmp_path: Path, free: Sequence[float], outcome: Outcome, detail: str) -> None:
+    host = Host(tmp_path, free)
+    result = host.run("devices = 2\n" + accuracy())["gsm8k"]
+    assert result.outcome is outcome
+    assert result.detail.startswith(detail)
+    assert not host.pids.exists(), "a server was started"
