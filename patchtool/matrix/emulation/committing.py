@@ -7,15 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from patchtool.matrix.emulation.upstream import fitted, maybe
+from patchtool.matrix.emulation.upstream import entry_point, fitted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from patchtool.matrix.emulation.rig import Rig
 
-_FUNCTION = "commit_mamba_states_after_verify"
-_METHOD = "_mamba_verify_update"
 _HARNESS = "the harness"
 
 
@@ -102,20 +100,6 @@ class Committer:
             target_worker=target, server_args=self._rig.settings, speculative_num_draft_tokens=drafts
         )
         return name, lambda: fitted(entry, **offers)
-
-
-def entry_point() -> tuple[str, Callable[..., object]]:
-    """What the release commits a verify step with, and its name: a function, or before that a method of the worker.
-
-    Raises:
-        ImportError: What it needs is not installed.
-        AttributeError: The release has neither.
-    """
-    function = maybe("speculative.spec_utils", _FUNCTION)
-    if function is not None:
-        return f"spec_utils.{_FUNCTION}", function
-    worker = maybe("speculative.eagle_worker_v2", "EAGLEWorkerV2")
-    return f"EAGLEWorkerV2.{_METHOD}", getattr(worker, _METHOD)
 
 
 class _Watched:

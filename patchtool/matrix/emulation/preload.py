@@ -6,9 +6,8 @@ import warnings
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from patchtool.matrix.emulation.committing import entry_point
 from patchtool.matrix.emulation.overlay import forget, watched_imports
-from patchtool.matrix.emulation.upstream import maybe
+from patchtool.matrix.emulation.upstream import entry_point, maybe
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

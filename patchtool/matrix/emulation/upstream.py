@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 ROOT = "sglang.srt"
 T = TypeVar("T")
 
+_COMMIT = "commit_mamba_states_after_verify"
+_COMMIT_OF_WORKER = "_mamba_verify_update"
+
 
 def module(name: str) -> Any:
     """Import ``sglang.srt.<name>``."""
@@ -37,3 +40,17 @@ def fitted(make: Callable[..., T], **offers: object) -> T:
         return make(**offers)
     names = {parameter.name for parameter in parameters}
     return make(**{name: value for name, value in offers.items() if name in names})
+
+
+def entry_point() -> tuple[str, Callable[..., object]]:
+    """What the release commits a verify step with, and its name: a function, or before that a method of the worker.
+
+    Raises:
+        ImportError: What it needs is not installed.
+        AttributeError: The release has neither.
+    """
+    function = maybe("speculative.spec_utils", _COMMIT)
+    if function is not None:
+        return f"spec_utils.{_COMMIT}", function
+    worker = maybe("speculative.eagle_worker_v2", "EAGLEWorkerV2")
+    return f"EAGLEWorkerV2.{_COMMIT_OF_WORKER}", getattr(worker, _COMMIT_OF_WORKER)

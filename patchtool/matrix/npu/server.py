@@ -118,7 +118,8 @@ def _wait(server: Server, health: str, timeout: float) -> None:
         except urllib.error.HTTPError as error:
             seen = f"{health} answered {error.code}"
         except (OSError, ValueError) as error:
-            seen = f"{health}: {getattr(error, 'reason', None) or error or type(error).__name__}"
+            if f"{health} answered" not in seen:  # what a server said once tells more than that it is slow
+                seen = f"{health}: {getattr(error, 'reason', None) or error or type(error).__name__}"
         except Exception as error:  # noqa: BLE001  http.client raises its own families for garbage
             seen = f"{health} answered what is not HTTP: {type(error).__name__}"
         time.sleep(_TICK)

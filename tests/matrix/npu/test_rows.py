@@ -62,7 +62,7 @@ class Host:
             "speed": ["{python}", str(HERE / "small_speed.py")],
         }
         commands = "".join(f"{name} = {json.dumps(value)}\n" for name, value in words.items())
-        text = f"[served]\nstart-timeout = 4\n[served.commands]\n{commands}"
+        text = f"[served]\nstart-timeout = 10\n[served.commands]\n{commands}"
         text += '[[served.model]]\nname = "tiny"\nmodel = "org/tiny"\n'
         text += f"timeout = {timeout}\n"
         text += f'flags = {json.dumps(list(flags))}\nenvironment = {{ SMALL_SERVER_PID = "{self.pids}" }}\n{measures}'
@@ -146,8 +146,8 @@ def test_a_pristine_release_that_does_not_start_is_said(host: Host) -> None:
     [
         pytest.param("does not start", Outcome.ERROR, "the server ended with 1: AttributeError", id="does not start"),
         pytest.param("dies later", Outcome.ERROR, "the server ended with 70: RuntimeError: device lost", id="dies"),
-        pytest.param("unhealthy", Outcome.TIMEOUT, "not healthy within 4 s (/health_generate answered 503)", id="503"),
-        pytest.param("hangs", Outcome.TIMEOUT, "not healthy within 4 s (/health_generate: timed out)", id="hangs"),
+        pytest.param("unhealthy", Outcome.TIMEOUT, "not healthy within 10 s (/health_generate answered 503)", id="503"),
+        pytest.param("hangs", Outcome.TIMEOUT, "not healthy within 10 s (/health_generate: timed out)", id="hangs"),
         pytest.param("garbage", Outcome.TIMEOUT, "answered what is not HTTP", id="garbage"),
     ],
 )
