@@ -1,0 +1,129 @@
+"""One in-process Scheduler with the tiny model, driven step by step as its own event loop drives it."""
+
+from __future__ import annotations
+
+import inspect
+import logging
+import os
+import types
+from array import array
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from patchtool.matrix.emulation.serving.arguments import server_args
+from patchtool.matrix.emulation.serving.dense import use_dense_layers
+from patchtool.matrix.emulation.serving.drafting import Oracle
+from patchtool.matrix.emulation.serving.weights import fill
+from patchtool.matrix.emulation.upstream import fitted, module
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    Tokens = Sequence[int]
+
+_STEPS = 500
+"""More than any run here takes."""
+_RANKS = dict.fromkeys(("gpu_id", "tp_rank", "moe_ep_rank", "pp_rank", "attn_cp_rank", "moe_dp_rank", "attn_dp_rank"), 0)
+
+
+@dataclass(frozen=True)
+class Served:
+    """What a request got.
+
+    Args:
+        tokens: Its output.
+        cached: Tokens of its prompt that the prefix cache had.
+    """
+
+    tokens: list[int]
+    cached: int
+
+
+class Server:
+    """A Scheduler and the requests that it is given.
+
+    Args:
+        drafts: Tokens that each request is known to get, the drafts of a speculative server; None decodes plainly.
+        sizes: Captured batch sizes; none for eager.
+    """
+
+    def __init__(self, drafts: Mapping[str, Tokens] | None = None, sizes: tuple[int, ...] = ()) -> None:
+        os.environ |= {"ASCEND_USE_FIA": "1", "SGLANG_ENABLE_SPEC_V2": "1"}  # as upstream recommends on the device
+        logging.disable(logging.WARNING)
+        use_dense_layers()
+        self.oracle = None if drafts is None else Oracle(drafts, lambda: self._scheduler.cur_batch.reqs)
+        arguments = server_args(speculative=drafts is not None, sizes=sizes)
+        managers = module("managers.scheduler")
+        ports = module("server_args").PortArgs.init_new(arguments)
+        scheduler = fitted(managers.Scheduler, server_args=arguments, port_args=ports, dp_rank=None, **_RANKS)
+        nowhere = types.SimpleNamespace(send_output=lambda *_, **__: None, send_pyobj=lambda *_, **__: None)
+        scheduler.send_to_detokenizer = scheduler.send_to_tokenizer = nowhere
+        fill(scheduler.tp_worker.model_runner.model)
+        self._scheduler = scheduler
+        self._verified = 0
+
+    @property
+    def accepted_length(self) -> float:
+        """Tokens that a verify step gave a request, on average; the first one of each comes from its prompt."""
+        return self._verified / self.oracle.rows if self.oracle and self.oracle.rows else 0.0
+
+    def parts(self) -> dict[str, str]:
+        """Names of the release's classes that are at work."""
+        scheduler = self._scheduler
+        runner = scheduler.tp_worker.model_runner
+        graphs = getattr(runner, "decode_cuda_graph_runner", None) or getattr(runner, "graph_runner", None)
+        made = {
+            "scheduler": scheduler,
+            "prefix cache": scheduler.tree_cache,
+            "worker": getattr(scheduler, "draft_worker", None) or scheduler.tp_worker,
+            "graph runner": graphs,
+        }
+        return {name: type(part).__name__ for name, part in made.items() if part is not None}
+
+    def serve(self, prompts: Mapping[str, Tokens], count: int) -> dict[str, Served]:
+        """Let the Scheduler decode until every request has its tokens.
+
+        Args:
+            prompts: Token ids by request.
+            count: Tokens of each.
+
+        Raises:
+            RuntimeError: The Scheduler took a request away or did not come to an end.
+        """
+        scheduler = self._scheduler
+        scheduler.process_input_requests([_request(name, prompt, count) for name, prompt in prompts.items()])
+        requests = {request.rid: request for request in scheduler.waiting_queue}
+        if requests.keys() != prompts.keys():
+            raise RuntimeError(f"of the requests {sorted(prompts)} only {sorted(requests)} are waiting")
+        for _ in range(_STEPS):
+            if all(request.finished() for request in requests.values()):
+                self._verified += sum(len(request.output_ids) - 1 for request in requests.values())
+                return {
+                    name: Served(list(request.output_ids), int(request.cached_tokens))
+                    for name, request in requests.items()
+                }
+            self._step()
+        raise RuntimeError(f"the Scheduler did not finish within {_STEPS} steps")
+
+    def _step(self) -> None:
+        scheduler = self._scheduler
+        with torch.no_grad():
+            batch = scheduler.cur_batch = scheduler.get_next_batch_to_run()
+            if batch:
+                scheduler.process_batch_result(batch, scheduler.run_batch(batch))
+            scheduler.last_batch = batch
+
+
+def _request(name: str, prompt: Tokens, count: int) -> Any:
+    """A request as the tokenizer's process would send it."""
+    params = module("sampling.sampling_params").SamplingParams(temperature=0.0, max_new_tokens=count, ignore_eos=True)
+    params.normalize(None)
+    make = module("managers.io_struct").TokenizedGenerateReqInput
+    known = inspect.signature(make).parameters
+    ids: Any = array("q", prompt) if "array" in str(known["input_ids"].annotation) else list(prompt)
+    offers = {"rid": name, "input_text": "", "input_ids": ids, "sampling_params": params, "logprob_start_len": -1}
+    offers |= {"return_logprob": False, "top_logprobs_num": 0, "stream": False}
+    required = [each.name for each in known.values() if each.default is each.empty]
+    return make(**{**dict.fromkeys(required), **offers})
