@@ -64,6 +64,7 @@ def _references() -> dict[str, dict[str, object]]:
 
 
 def named(*functions: Callable[..., object]) -> dict[str, object]:
+    """References under their own names, as members for ``provide``."""
     return {function.__name__: below_modes(function) for function in functions}
 
 

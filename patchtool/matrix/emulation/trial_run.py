@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from patchtool.matrix.emulation import expect
 from patchtool.matrix.emulation.overlay import Overlay
 from patchtool.matrix.emulation.standins import FELL_THROUGH
+from patchtool.matrix.emulation.upstream import NotInThisReleaseError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,6 +44,8 @@ def run(tree: Path, overlay: Path, file: Path, function: str) -> dict[str, objec
         changed.check()
     except expect.MismatchError as error:
         outcome, detail = "failed", str(error)
+    except NotInThisReleaseError as error:
+        outcome, detail = "skipped", str(error)
     except ModuleNotFoundError as error:
         missing = (error.name or "").startswith("sglang.")
         outcome, detail = ("skipped", f"this release has no {error.name}") if missing else ("error", _where(error))

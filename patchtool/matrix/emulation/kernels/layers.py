@@ -1,4 +1,4 @@
-"""What the layers of a hybrid model call between the attentions: norms, gates, rotary embeddings, packed projections."""
+"""What a hybrid model calls between its attentions: norms, gates, rotary embeddings, packed projections."""
 
 from __future__ import annotations
 

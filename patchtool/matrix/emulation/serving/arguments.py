@@ -6,7 +6,7 @@ import inspect
 from typing import Any
 
 from patchtool.matrix.emulation.settings import TINY_MODEL
-from patchtool.matrix.emulation.upstream import module
+from patchtool.matrix.emulation.upstream import NotInThisReleaseError, fitted, maybe, module
 
 DRAFTS = 4
 """Tokens per verify step: one that is known and three drafts."""
@@ -54,7 +54,7 @@ def server_args(*, speculative: bool, sizes: tuple[int, ...]) -> Any:
         sizes: Captured batch sizes; none for eager.
 
     Raises:
-        LookupError: The release has no such setting under any spelling that is known.
+        NotInThisReleaseError: The release has no such setting under any spelling that is known, or refuses it.
     """
     wanted: dict[str, Any] = {**_COMMON, **(_SPECULATIVE if speculative else {}), "disable_cuda_graph": not sizes}
     if sizes:
@@ -64,5 +64,19 @@ def server_args(*, speculative: bool, sizes: tuple[int, ...]) -> Any:
     known = {*inspect.signature(make).parameters, *inspect.get_annotations(make)}
     spelled = {name if name in known else _SPELLINGS.get(name, name): value for name, value in wanted.items()}
     if missing := sorted(spelled.keys() - known):
-        raise LookupError(f"this release's ServerArgs has no {', '.join(missing)}")
-    return make(**spelled)
+        raise NotInThisReleaseError(f"its ServerArgs have no {', '.join(missing)}")
+    try:
+        made = make(**spelled)
+    except (AssertionError, ValueError) as error:
+        raise NotInThisReleaseError(f"its ServerArgs refuse these settings: {error}") from error
+    _publish(made)
+    return made
+
+
+def _publish(arguments: Any) -> None:
+    """Do what a scheduler's process does first on releases whose settings live in a context."""
+    publish = maybe("runtime_context", "publish")
+    if hasattr(arguments, "resolve_once"):
+        arguments.resolve_once()
+    if callable(publish):
+        fitted(publish, server_args=arguments, role="scheduler")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from patchtool.matrix.emulation.serving.arguments import DRAFTS
-from patchtool.matrix.emulation.upstream import ROOT, module
+from patchtool.matrix.emulation.upstream import ROOT, NotInThisReleaseError, module
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -31,7 +31,7 @@ class Oracle:
         rows: How many chains were proposed.
 
     Raises:
-        LookupError: The release lays drafts out in a way that is not understood.
+        NotInThisReleaseError: The release lays drafts out in a way that is not understood.
     """
 
     def __init__(self, known: Mapping[str, Sequence[int]], running: Callable[[], Sequence[Any]]) -> None:
@@ -41,7 +41,7 @@ class Oracle:
         self.rows = 0
         plain = getattr(module("speculative.eagle_utils"), _LAYOUT, None)
         if plain is None or not {"draft_tokens", "seq_lens"} <= inspect.signature(plain).parameters.keys():
-            raise LookupError(f"speculative.eagle_utils has no {_LAYOUT}(…, draft_tokens, seq_lens, …)")
+            raise NotInThisReleaseError(f"speculative.eagle_utils has no {_LAYOUT}(…, draft_tokens, seq_lens, …)")
         module("speculative.eagle_worker_v2")
         replaced = self._instead(plain)
         for name, each in list(sys.modules.items()):
@@ -77,7 +77,9 @@ class Oracle:
 def _draft_eagerly() -> None:
     """Keep the draft model out of graphs: its tokens are replaced, so its graphs would show nothing."""
     workers = [each for each in vars(module("speculative.eagle_worker_v2")).values() if isinstance(each, type)]
-    capture = "_capture_cuda_graphs" if any("_capture_cuda_graphs" in vars(each) for each in workers) else "init_cuda_graphs"
+    capture = (
+        "_capture_cuda_graphs" if any("_capture_cuda_graphs" in vars(each) for each in workers) else "init_cuda_graphs"
+    )
 
     def nothing(worker: Any, *_: object, **__: object) -> None:
         worker.cuda_graph_runner = worker.cuda_graph_runner_for_draft_extend = None

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from patchtool.matrix.emulation.kernels.attention import host_inputs
+from patchtool.matrix.emulation.upstream import NotInThisReleaseError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -82,6 +83,8 @@ class Capture:
             closure = next((seen[name] for name in _CLOSURES if callable(seen.get(name))), None)
             if closure is None or _OUTPUT not in seen:
                 code = self._caller.f_code
-                raise LookupError(f"{code.co_name} names neither {' nor '.join(_CLOSURES)}: its capture is not understood")
+                raise NotInThisReleaseError(
+                    f"{code.co_name} names neither {' nor '.join(_CLOSURES)}: what it captures is not understood"
+                )
             self._graph.hold(closure, seen[_OUTPUT])
         self._caller = None

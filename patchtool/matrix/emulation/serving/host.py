@@ -1,4 +1,4 @@
-"""What a server asks of its host beyond a backend: device modules, process groups, and the operators of whole models."""
+"""What a server asks of its host beyond a backend: device modules, process groups, operators of whole models."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 import torch.distributed as dist
 
-from patchtool.matrix.emulation.device import CpuDevice
-from patchtool.matrix.emulation.install import below_modes, named, provide
+from patchtool.matrix.emulation.install import named, provide
 from patchtool.matrix.emulation.kernels import attention, drafts, layers
 from patchtool.matrix.emulation.serving.graph import Capture, ReplayedGraph
 
@@ -53,13 +52,14 @@ def _operators() -> None:
     operators = named(*_OPERATORS)
     vars(torch.ops.npu).update(operators)
     provide("torch_npu", **operators)
-    for module, members in {
+    kernels: dict[str, dict[str, object]] = {
         "norm.add_rmsnorm_bias": named(layers.add_gemma_rms_norm),
         "norm.split_qkv_rmsnorm_rope": named(layers.split_qkvgate_gemma_rmsnorm_rope),
         "fla.utils": named(layers.fused_qkvzba_split_reshape_cat),
         "sample.verify_tree_greedy": named(drafts.verify_tree_greedy),
         "mem_cache.allocator": {"alloc_extend_kernel": drafts.AllocExtend()},
-    }.items():
+    }
+    for module, members in kernels.items():
         provide(f"sgl_kernel_npu.{module}", **members)
 
 

@@ -34,18 +34,26 @@ def on_pristine(name: str, compute: Callable[[], Any]) -> Any:
         _, status = os.waitpid(child, 0)
         if not kept.exists():
             log = kept.with_suffix(".log")
-            why = log.read_text().strip() if log.exists() else f"its process ended with {os.waitstatus_to_exitcode(status)}"
+            why = (
+                log.read_text().strip()
+                if log.exists()
+                else f"its process ended with {os.waitstatus_to_exitcode(status)}"
+            )
             raise RuntimeError(f"{name} on the pristine release: {why}")
     return json.loads(kept.read_bytes())
+
+
+def _take_patches_off() -> None:
+    for overlay in [finder for finder in sys.meta_path if isinstance(finder, Overlay)]:
+        if held := overlay.files.keys() & sys.modules.keys():
+            raise RuntimeError(f"{min(held)} was imported with its patches before")
+        sys.meta_path.remove(overlay)
 
 
 def _compute(kept: Path, compute: Callable[[], Any]) -> None:
     """Leave an answer or the reason why there is none, and end this process."""
     try:
-        for overlay in [finder for finder in sys.meta_path if isinstance(finder, Overlay)]:
-            if held := overlay.files.keys() & sys.modules.keys():
-                raise RuntimeError(f"{min(held)} was imported with its patches before")
-            sys.meta_path.remove(overlay)
+        _take_patches_off()
         part = kept.with_suffix(".part")
         part.write_text(json.dumps(compute()))
         part.replace(kept)

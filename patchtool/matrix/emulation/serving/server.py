@@ -1,19 +1,18 @@
-"""One in-process Scheduler with the tiny model, driven step by step as its own event loop drives it."""
+"""One in-process Scheduler with the tiny model, driven by its own event loop."""
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import logging
 import os
-import types
 from array import array
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import torch
-
 from patchtool.matrix.emulation.serving.arguments import server_args
 from patchtool.matrix.emulation.serving.dense import use_dense_layers
+from patchtool.matrix.emulation.serving.desk import AllServed, Desk
 from patchtool.matrix.emulation.serving.drafting import Oracle
 from patchtool.matrix.emulation.serving.weights import fill
 from patchtool.matrix.emulation.upstream import fitted, module
@@ -23,9 +22,9 @@ if TYPE_CHECKING:
 
     Tokens = Sequence[int]
 
-_STEPS = 500
-"""More than any run here takes."""
-_RANKS = dict.fromkeys(("gpu_id", "tp_rank", "moe_ep_rank", "pp_rank", "attn_cp_rank", "moe_dp_rank", "attn_dp_rank"), 0)
+_RANKS = dict.fromkeys(
+    ("gpu_id", "tp_rank", "moe_ep_rank", "pp_rank", "attn_cp_rank", "moe_dp_rank", "attn_dp_rank"), 0
+)
 
 
 @dataclass(frozen=True)
@@ -53,15 +52,13 @@ class Server:
         os.environ |= {"ASCEND_USE_FIA": "1", "SGLANG_ENABLE_SPEC_V2": "1"}  # as upstream recommends on the device
         logging.disable(logging.WARNING)
         use_dense_layers()
-        self.oracle = None if drafts is None else Oracle(drafts, lambda: self._scheduler.cur_batch.reqs)
+        self.oracle = None if drafts is None else Oracle(drafts, lambda: self._desk.running)
         arguments = server_args(speculative=drafts is not None, sizes=sizes)
         managers = module("managers.scheduler")
         ports = module("server_args").PortArgs.init_new(arguments)
         scheduler = fitted(managers.Scheduler, server_args=arguments, port_args=ports, dp_rank=None, **_RANKS)
-        nowhere = types.SimpleNamespace(send_output=lambda *_, **__: None, send_pyobj=lambda *_, **__: None)
-        scheduler.send_to_detokenizer = scheduler.send_to_tokenizer = nowhere
         fill(scheduler.tp_worker.model_runner.model)
-        self._scheduler = scheduler
+        self._scheduler, self._desk = scheduler, Desk(scheduler)
         self._verified = 0
 
     @property
@@ -83,37 +80,24 @@ class Server:
         return {name: type(part).__name__ for name, part in made.items() if part is not None}
 
     def serve(self, prompts: Mapping[str, Tokens], count: int) -> dict[str, Served]:
-        """Let the Scheduler decode until every request has its tokens.
+        """Let the Scheduler's own loop run until every request has its tokens.
 
         Args:
             prompts: Token ids by request.
             count: Tokens of each.
 
         Raises:
-            RuntimeError: The Scheduler took a request away or did not come to an end.
+            RuntimeError: It did not come to an end.
         """
-        scheduler = self._scheduler
-        scheduler.process_input_requests([_request(name, prompt, count) for name, prompt in prompts.items()])
-        requests = {request.rid: request for request in scheduler.waiting_queue}
-        if requests.keys() != prompts.keys():
-            raise RuntimeError(f"of the requests {sorted(prompts)} only {sorted(requests)} are waiting")
-        for _ in range(_STEPS):
-            if all(request.finished() for request in requests.values()):
-                self._verified += sum(len(request.output_ids) - 1 for request in requests.values())
-                return {
-                    name: Served(list(request.output_ids), int(request.cached_tokens))
-                    for name, request in requests.items()
-                }
-            self._step()
-        raise RuntimeError(f"the Scheduler did not finish within {_STEPS} steps")
-
-    def _step(self) -> None:
-        scheduler = self._scheduler
-        with torch.no_grad():
-            batch = scheduler.cur_batch = scheduler.get_next_batch_to_run()
-            if batch:
-                scheduler.process_batch_result(batch, scheduler.run_batch(batch))
-            scheduler.last_batch = batch
+        arrivals = [_request(name, prompt, count) for name, prompt in prompts.items()]
+        self._desk.open(arrivals, prompts.keys())
+        with contextlib.suppress(AllServed):
+            self._scheduler.event_loop_normal()
+        requests = {name: self._desk.requests[name] for name in prompts}
+        self._verified += sum(len(request.output_ids) - 1 for request in requests.values())
+        return {
+            name: Served(list(request.output_ids), int(request.cached_tokens)) for name, request in requests.items()
+        }
 
 
 def _request(name: str, prompt: Tokens, count: int) -> Any:
