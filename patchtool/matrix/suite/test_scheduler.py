@@ -12,6 +12,7 @@ from patchtool.matrix.emulation.serving.arguments import INTERVAL
 from patchtool.matrix.emulation.serving.graph import ReplayedGraph
 from patchtool.matrix.emulation.serving.pristine import on_pristine
 from patchtool.matrix.emulation.serving.server import Server
+from patchtool.matrix.emulation.upstream import NotInThisReleaseError
 
 LONG = tuple((7 * n * n + 13 * n + 5) % 251 for n in range(50))
 """A prompt whose tracked state falls between verify steps."""
@@ -50,6 +51,8 @@ def boot(tokens: dict[str, list[int]], sizes: tuple[int, ...] = ()) -> Server:
         if error.name not in ABSENT:
             raise
         raise MismatchError(f"the speculative server does not start: {error}") from error
+    if not server.can_show_kv_copy:
+        raise NotInThisReleaseError("its speculative servers copy no keys and values")
     record(parts=", ".join(server.parts().values()), not_shown=NOT_SHOWN)
     return server
 

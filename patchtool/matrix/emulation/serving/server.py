@@ -8,6 +8,7 @@ import logging
 import os
 from array import array
 from dataclasses import dataclass
+from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 from patchtool.matrix.emulation.serving.arguments import server_args
@@ -56,10 +57,18 @@ class Server:
         arguments = server_args(speculative=drafts is not None, sizes=sizes)
         managers = module("managers.scheduler")
         ports = module("server_args").PortArgs.init_new(arguments)
+        asked = _watch_copies()
         scheduler = fitted(managers.Scheduler, server_args=arguments, port_args=ports, dp_rank=None, **_RANKS)
         fill(scheduler.tp_worker.model_runner.model)
         self._scheduler, self._desk = scheduler, Desk(scheduler)
         self._verified = 0
+        self._copying_pools = asked
+
+    @property
+    def can_show_kv_copy(self) -> bool:
+        """Whether a pool is asked to be ready to copy keys and values, or says itself that it is not."""
+        pool = module("hardware_backend.npu.memory_pool_npu").NPUMHATokenToKVPool
+        return bool(self._copying_pools) or "_init_kv_copy_and_warmup" in vars(pool)
 
     @property
     def accepted_length(self) -> float:
@@ -98,6 +107,21 @@ class Server:
         return {
             name: Served(list(request.output_ids), int(request.cached_tokens)) for name, request in requests.items()
         }
+
+
+def _watch_copies() -> list[str]:
+    """Record pools that are made with their copy of keys and values on."""
+    pool = module("hardware_backend.npu.memory_pool_npu").NPUMHATokenToKVPool
+    plain, asked = pool.__init__, []
+
+    @wraps(plain)
+    def make(self: Any, *args: Any, **kwargs: Any) -> None:
+        if kwargs.get("enable_kv_cache_copy"):
+            asked.append(type(self).__name__)
+        plain(self, *args, **kwargs)
+
+    pool.__init__ = make
+    return asked
 
 
 def _request(name: str, prompt: Tokens, count: int) -> Any:
