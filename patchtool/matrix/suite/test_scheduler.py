@@ -8,7 +8,7 @@ The oracle is plain greedy decoding by the pristine release's Scheduler. What ``
 from __future__ import annotations
 
 from patchtool.matrix.emulation.expect import MismatchError, equal, record, trial
-from patchtool.matrix.emulation.serving.arguments import INTERVAL
+from patchtool.matrix.emulation.serving.arguments import INTERVAL, VOCABULARY
 from patchtool.matrix.emulation.serving.graph import ReplayedGraph
 from patchtool.matrix.emulation.serving.pristine import on_pristine
 from patchtool.matrix.emulation.serving.server import Server
@@ -18,6 +18,8 @@ LONG = tuple((7 * n * n + 13 * n + 5) % 251 for n in range(50))
 """A prompt whose tracked state falls between verify steps."""
 PROMPTS = {"long": LONG, "middle": (11, 2, 60, 33, 8, 1, 44), "short": (50, 41, 7)}
 COUNT = 24
+ALONE = "alone"
+"""The middle one once more, with nobody beside it and no draft that is right."""
 AGAIN = "again"
 """The request that begins like the long one and its output."""
 GAPPY = (4,)
@@ -87,7 +89,10 @@ def test_plain_decoding_stays_as_it_is() -> None:
 @trial(needs=("kv_copy_override",), mode="eager", drives="scheduler")
 def test_eager_verify() -> None:
     tokens = baseline()
-    same_tokens(boot(tokens), tokens)
+    wrong = [(token + 1) % VOCABULARY for token in tokens["middle"]]
+    server = boot({**tokens, ALONE: wrong})
+    same_tokens(server, tokens)
+    compare(ALONE, server.serve({ALONE: PROMPTS["middle"]}, COUNT)[ALONE].tokens[:COUNT], tokens["middle"])
 
 
 @trial(needs=("kv_copy_override", "ssm_index_layout"), mode="graph", drives="scheduler")

@@ -10,6 +10,7 @@ from patchtool.matrix.emulation.upstream import NotInThisReleaseError, fitted, m
 
 DRAFTS = 4
 """Tokens per verify step: one that is known and three drafts."""
+VOCABULARY = 256
 INTERVAL = 64
 """Tokens between two tracked states; the smallest that the prefill kernels know."""
 _SPELLINGS = {

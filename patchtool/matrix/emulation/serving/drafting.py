@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from patchtool.matrix.emulation.serving.arguments import DRAFTS
+from patchtool.matrix.emulation.serving.arguments import DRAFTS, VOCABULARY
 from patchtool.matrix.emulation.upstream import ROOT, NotInThisReleaseError, module
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
 _LAYOUT = "build_tree_kernel_efficient"
-_VOCABULARY = 256
 
 
 class Oracle:
@@ -70,7 +69,7 @@ class Oracle:
         chain = [*self._known.get(request.rid, ())[done : done + count], *[0] * count][:count]
         wrong = self._random.randrange(DRAFTS)
         if wrong < count:
-            chain[wrong] = (chain[wrong] + 1) % _VOCABULARY
+            chain[wrong] = (chain[wrong] + 1) % VOCABULARY
         return chain
 
 

@@ -36,6 +36,7 @@ def become_host() -> None:
     torch.utils.rename_privateuse1_backend("npu")
     npu = torch.npu
     npu.NPUGraph, npu.graph = ReplayedGraph, Capture
+    npu.is_current_stream_capturing = lambda: False
     npu.set_stream, npu.default_stream = npu.set_device, npu.current_stream
     # what torch_npu.contrib.transfer_to_npu does on a real host
     for name in _ALIASES:

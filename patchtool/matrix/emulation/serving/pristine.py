@@ -6,11 +6,12 @@ import json
 import os
 import sys
 import tempfile
-import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from patchtool.matrix.emulation.overlay import Overlay
+from patchtool.matrix.emulation.trial_run import where
+from patchtool.matrix.emulation.upstream import NotInThisReleaseError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,7 +25,8 @@ def on_pristine(name: str, compute: Callable[[], Any]) -> Any:
         compute: Gives something that JSON can hold.
 
     Raises:
-        RuntimeError: It could not be computed, or this process holds patched modules already.
+        NotInThisReleaseError: It could not be computed. What does not even run here without patches can say nothing
+            with them.
     """
     kept = Path(tempfile.gettempdir(), f"{name}.json")
     if not kept.exists():
@@ -34,12 +36,8 @@ def on_pristine(name: str, compute: Callable[[], Any]) -> Any:
         _, status = os.waitpid(child, 0)
         if not kept.exists():
             log = kept.with_suffix(".log")
-            why = (
-                log.read_text().strip()
-                if log.exists()
-                else f"its process ended with {os.waitstatus_to_exitcode(status)}"
-            )
-            raise RuntimeError(f"{name} on the pristine release: {why}")
+            why = log.read_text() if log.exists() else f"its process ended with {os.waitstatus_to_exitcode(status)}"
+            raise NotInThisReleaseError(f"{name} on the pristine release: {why}")
     return json.loads(kept.read_bytes())
 
 
@@ -57,7 +55,7 @@ def _compute(kept: Path, compute: Callable[[], Any]) -> None:
         part = kept.with_suffix(".part")
         part.write_text(json.dumps(compute()))
         part.replace(kept)
-    except BaseException:  # noqa: BLE001  also SystemExit of upstream
-        kept.with_suffix(".log").write_text(traceback.format_exc(limit=-2))
+    except BaseException as error:  # noqa: BLE001  also SystemExit of upstream
+        kept.with_suffix(".log").write_text(where(error))
     finally:
         os._exit(0)
