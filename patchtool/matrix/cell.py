@@ -27,6 +27,13 @@ class Mode(str, Enum):
     GRAPH = "graph"
 
 
+class Drives(str, Enum):
+    """How much of upstream a test runs: what a worker imports first, and what a cell costs."""
+
+    BACKENDS = "backends"
+    SCHEDULER = "scheduler"
+
+
 class Outcome(str, Enum):
     """What came of a cell."""
 
@@ -76,6 +83,7 @@ class Test:
         tiers: Where it can run.
         devices: NPUs it needs, on the npu tier.
         gate: Whether it tests the kernel references: nothing else counts on a release where it is not green.
+        drives: What of upstream it runs.
     """
 
     name: str
@@ -89,6 +97,7 @@ class Test:
     tiers: tuple[Tier, ...] = (Tier.EMULATED,)
     devices: int = 1
     gate: bool = False
+    drives: Drives = Drives.BACKENDS
 
     def runs_in(self, modes: Iterable[Mode]) -> bool:
         """Whether the test says anything of one of these modes."""

@@ -90,13 +90,19 @@ def _work(
     """Run a share of the cells; what goes wrong here is raised where the results are read."""
     try:
         scratch.mkdir()
-        for batch in [cells] if options.fork else [[cell] for cell in cells]:
+        for batch in _batches(cells) if options.fork else [[cell] for cell in cells]:
             for result in _Worker(subject, scratch, options, stop).run(batch):
                 done.put(result)
                 if stop.is_set():
                     return
     except BaseException as error:  # noqa: BLE001
         done.put(error)
+
+
+def _batches(cells: Sequence[Cell]) -> list[list[Cell]]:
+    """The cells of each worker process: what one kind of test imports must neither slow nor break another."""
+    kinds = dict.fromkeys(cell.test.drives for cell in cells)
+    return [[cell for cell in cells if cell.test.drives is kind] for kind in kinds]
 
 
 class _Worker:
@@ -139,7 +145,12 @@ class _Worker:
 
     def _converse(self, process: subprocess.Popen[bytes], cells: Sequence[Cell]) -> Iterator[CellResult]:
         options = self._options
-        setup = {"tree": str(self._subject.tree), "replaced": self._subject.replaced, "fork": options.fork}
+        setup = {
+            "tree": str(self._subject.tree),
+            "replaced": self._subject.replaced,
+            "fork": options.fork,
+            "drives": cells[0].test.drives.value,
+        }
         ready = self._ask(process, setup, options.import_timeout)
         fault = "" if ready.get("ready") else f"the tree could not be imported: {ready.get('detail')}"
         # without forks the cell imports the tree itself, and nobody but us watches its time

@@ -7,7 +7,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 from patchtool.domain.state import State
-from patchtool.matrix.cell import Cell, Colour, Tier
+from patchtool.matrix.cell import Cell, Colour, Drives, Tier
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -102,10 +102,18 @@ def proof_cells(
 def ablation_cells(
     series: Series, tests: Sequence[Test], tier: Tier = Tier.EMULATED, known: Sequence[KnownRed] = ()
 ) -> tuple[Cell, ...]:
-    """Every test on every subset of the applied patches that holds what its members require."""
+    """Every test on every subset of the applied patches that holds what its members require.
+
+    A test that drives the scheduler is dear: it runs on what it needs, and on what it needs without one patch.
+    """
     applied = series.applied
     subsets = [subset for size in range(len(applied) + 1) for subset in combinations(applied, size)]
-    return subset_cells(series, [subset for subset in subsets if series.closed(subset)], tests, tier, known)
+    cells = subset_cells(series, [subset for subset in subsets if series.closed(subset)], tests, tier, known)
+    return tuple(
+        cell
+        for cell in cells
+        if cell.test.drives is Drives.BACKENDS or _leaves_one_out(series, cell.patches, cell.test)
+    )
 
 
 def subset_cells(
@@ -118,6 +126,12 @@ def subset_cells(
     """Every test on every one of these subsets that this release can be made with, each tree once."""
     made = dict.fromkeys(series.standing(subset) for subset in subsets if not series.unmade(subset))
     return tuple(_cell(series, subset, test, tier, known) for subset in made for test in tests if tier in test.tiers)
+
+
+def _leaves_one_out(series: Series, subset: Sequence[str], test: Test) -> bool:
+    """Whether a subset holds what a test needs and no more, or all of it but one patch."""
+    needs = {name for name in test.needs if name in series.applied}
+    return set(subset) <= needs and len(needs) - len(subset) <= 1
 
 
 def _cell(series: Series, subset: tuple[str, ...], test: Test, tier: Tier, known: Sequence[KnownRed]) -> Cell:

@@ -66,10 +66,14 @@ def _prepare(setup: Job) -> str:
         from patchtool.matrix.emulation.install import activate
 
         activate(Path(setup["tree"]))
+        if setup["drives"] == "scheduler":
+            from patchtool.matrix.emulation.serving.host import become_host
+
+            become_host()
         if setup["fork"]:
             from patchtool.matrix.emulation.preload import import_upstream
 
-            import_upstream(setup["replaced"])
+            import_upstream(setup["replaced"], setup["drives"])
             gc.freeze()  # a collection in a fork would copy every page
     except ModuleNotFoundError as error:
         return f"{error.name} is not installed, and this release imports it{_HOW.get(error.name or '', '')}"

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from patchtool.domain.errors import InputError
-from patchtool.matrix.cell import Mode, Tier
+from patchtool.matrix.cell import Drives, Mode, Tier
 from patchtool.matrix.collect import collect_patch, collect_suite, read_tests
 
 
@@ -26,14 +26,15 @@ def test_a_patchs_test_needs_its_patch(tmp_path: Path) -> None:
 
 
 def test_what_trial_says_is_read(tmp_path: Path) -> None:
-    text = "@trial(needs=('a', 'b'), mode='graph', tiers=('npu',), gate=True)\ndef test_a(): ...\n"
+    text = "@trial(needs=('a', 'b'), mode='graph', tiers=('npu',), gate=True, drives='scheduler')\ndef test_a(): ...\n"
     (test,) = read_tests(written(tmp_path, text))
-    assert (test.name, test.needs, test.mode, test.tiers, test.gate) == (
+    assert (test.name, test.needs, test.mode, test.tiers, test.gate, test.drives) == (
         "it::test_a",
         ("a", "b"),
         Mode.GRAPH,
         (Tier.NPU,),
         True,
+        Drives.SCHEDULER,
     )
 
 

@@ -1,8 +1,10 @@
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from patchtool.matrix.cell import Colour
+from patchtool.domain.state import State
+from patchtool.matrix.cell import Colour, Drives
 from patchtool.matrix.plan import KnownRed, Series, ablation_cells, expected_colour, proof_cells
 
 from .conftest import RELEASE, a_test
@@ -34,6 +36,15 @@ def test_a_patch_is_proven_with_what_it_requires(series: Series) -> None:
 def test_ablation_leaves_out_subsets_that_lack_a_requirement(series: Series) -> None:
     cells = ablation_cells(series, [a_test("t")])
     assert [cell.patches for cell in cells] == [(), ("one",), ("one", "two")]
+
+
+def test_a_scheduler_is_ablated_by_leaving_one_need_out() -> None:
+    names = ("one", "two", "three", "four")
+    series = Series(RELEASE, dict.fromkeys(names, State.APPLIED), {})
+    dear = replace(a_test("t", needs=("one", "three")), drives=Drives.SCHEDULER)
+    cells = {cell.patches: cell.expected for cell in ablation_cells(series, [dear])}
+    assert cells == {("one",): Colour.RED, ("three",): Colour.RED, ("one", "three"): Colour.GREEN}
+    assert len(ablation_cells(series, [replace(dear, drives=Drives.BACKENDS)])) == 16
 
 
 def test_a_known_red_is_expected_red_everywhere(series: Series) -> None:

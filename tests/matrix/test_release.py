@@ -17,7 +17,7 @@ from patchtool.domain.patch import PatchInfo
 from patchtool.domain.release import Release
 from patchtool.domain.series import parse_series
 from patchtool.domain.state import Proof
-from patchtool.matrix.cell import Tier, Verdict
+from patchtool.matrix.cell import Cell, Drives, Outcome, Tier, Verdict
 from patchtool.matrix.collect import collect_patch, collect_suite
 from patchtool.matrix.document import cell_document, proof_document
 from patchtool.matrix.local import Options
@@ -104,6 +104,37 @@ def test_every_subset_on_the_pin_does_what_it_predicts(rendered: Any, options: A
     assert len({cell.patches for cell in cells}) == 16
     assert unexpected(judged) == []
     assert {proof.verdict for proof in prove(pin.series, judged)} == {Proof.AGREES}
+
+
+@pytest.mark.parametrize(
+    ("subset", "test", "said"),
+    [
+        ((), "graphs_with_padding", "has no attribute 'data_strides'"),
+        (("kv_copy_override",), "reuse_of_a_tracked_prefix", "request 'long' differs at token"),
+        (("mtp_tracking", "kv_copy_override"), "reuse_of_a_tracked_prefix", "request 'long' differs at token"),
+        (("kv_copy_override", "track_index_precompute"), "graphs_with_padding", "request 'long' differs at token"),
+        (("ssm_index_layout", "kv_copy_override"), "reuse_of_a_tracked_prefix", "after 64 cached tokens"),
+    ],
+)
+def test_the_scheduler_shows_which_patch_is_missing(
+    rendered: Any, options: Any, subset: Any, test: Any, said: Any
+) -> None:
+    pin = rendered("0.5.13")
+    chosen = next(each for each in TESTS if each.name == f"scheduler::test_{test}")
+    (result,) = run_cells([Cell(pin.series.release, subset, Tier.EMULATED, chosen)], [pin.subject], options)
+    assert (result.outcome, said in result.detail) == (Outcome.FAILED, True), result.detail
+
+
+def test_a_later_releases_own_scheduler_loses_nothing(rendered: Any, options: Any) -> None:
+    later = rendered("0.5.14")
+    tests = [test for test in TESTS if test.drives is Drives.SCHEDULER]
+    results = list(run_cells(proof_cells(later.series, tests, known=KNOWN), [later.subject], options))
+    assert len(results) == 2 * len(tests)
+    assert unexpected(judge(results, proven_red=[test.name for test in tests])) == []
+    (reuse, *_) = [each.numbers for each in results if each.cell.test.name.endswith("reuse_of_a_tracked_prefix")]
+    assert (reuse["cached_tokens"], reuse["graph_replays"]) == (64, 11)
+    assert 1 < float(reuse["accepted_length"]) < 4
+    assert reuse["parts"] == "Scheduler, MambaRadixCache, EAGLEWorkerV2, NPUGraphRunner"
 
 
 def test_every_mutant_is_killed(rendered: Any, options: Any) -> None:

@@ -26,6 +26,7 @@ def trial(
     mode: str = "",
     tiers: tuple[str, ...] = ("emulated",),
     gate: bool = False,
+    drives: str = "backends",
 ) -> Callable[[Callable[[], None]], Callable[[], None]]:
     """Say of a test what planning has to know; planning reads it without importing the file.
 
@@ -35,8 +36,9 @@ def trial(
         mode: ``eager`` or ``graph`` where the test is about one of them.
         tiers: Where it can run.
         gate: It tests the kernel references; nothing else counts on a release where it is not green.
+        drives: ``backends`` alone, or the release's whole ``scheduler``, which takes seconds to start.
     """
-    del needs, mode, tiers, gate
+    del needs, mode, tiers, gate, drives
 
     def same(test: Callable[[], None]) -> Callable[[], None]:
         return test

@@ -32,10 +32,10 @@ def activate(tree: Path) -> None:
         raise standins.NoReferenceError("upstream was imported before the stand-ins")
     standins.stand_in_first()
     torch.npu = sys.modules["torch.npu"] = npu_namespace()
-    _provide("torch_npu", npu=torch.npu, _apply_patches=lambda _patches: None)
-    _provide("torch_npu.contrib.transfer_to_npu")
+    provide("torch_npu", npu=torch.npu, _apply_patches=lambda _patches: None)
+    provide("torch_npu.contrib.transfer_to_npu")
     for module, members in _references().items():
-        _provide(module, **members)
+        provide(module, **members)
     torch.ops.__dict__["npu"] = _NpuOperators()
     _idle_triton_driver()
     map_devices()
@@ -46,28 +46,29 @@ def _references() -> dict[str, dict[str, object]]:
     """Which kernel stands where; two of torchair are only built, never run, when upstream is imported."""
     mamba, fla = "sgl_kernel_npu.mamba", "sgl_kernel_npu.fla"
     return {
-        f"{mamba}.mamba_state_update_triton": _named(state.move_intermediate_cache, state.conv_state_rollback),
-        f"{mamba}.causal_conv1d": _named(
+        f"{mamba}.mamba_state_update_triton": named(state.move_intermediate_cache, state.conv_state_rollback),
+        f"{mamba}.causal_conv1d": named(
             conv.causal_conv1d_fn_npu, conv.causal_conv1d_update_npu, conv.causal_conv1d_update_v2
         ),
-        f"{fla}.fused_gdn_gating": _named(delta.fused_gdn_gating_npu, delta.fused_gdn_gating_kernel_without_sigmoid),
-        f"{fla}.chunk": _named(delta.chunk_gated_delta_rule_npu),
-        f"{fla}.fused_sigmoid_gating_recurrent": _named(delta.fused_sigmoid_gating_delta_rule_update_npu),
-        f"{fla}.fused_sigmoid_gating_recurrent_decode_optimized": _named(
+        f"{fla}.fused_gdn_gating": named(delta.fused_gdn_gating_npu, delta.fused_gdn_gating_kernel_without_sigmoid),
+        f"{fla}.chunk": named(delta.chunk_gated_delta_rule_npu),
+        f"{fla}.fused_sigmoid_gating_recurrent": named(delta.fused_sigmoid_gating_delta_rule_update_npu),
+        f"{fla}.fused_sigmoid_gating_recurrent_decode_optimized": named(
             verify.fused_sigmoid_gating_delta_rule_update_decode_npu
         ),
-        f"{fla}.l2norm": {"l2norm_fwd": _below_modes(delta.unit)},
-        f"{fla}.utils": _named(verify.prepare_chunk_indices),
+        f"{fla}.l2norm": {"l2norm_fwd": below_modes(delta.unit)},
+        f"{fla}.utils": named(verify.prepare_chunk_indices),
         "torchair": {"get_npu_backend": lambda **_: lambda graph, _inputs: graph},
         "torchair.configs.compiler_config": {"CompilerConfig": _Settings},
     }
 
 
-def _named(*functions: Callable[..., object]) -> dict[str, object]:
-    return {function.__name__: _below_modes(function) for function in functions}
+def named(*functions: Callable[..., object]) -> dict[str, object]:
+    """References under their own names, as members for ``provide``."""
+    return {function.__name__: below_modes(function) for function in functions}
 
 
-def _below_modes(function: Callable[..., object]) -> Callable[..., object]:
+def below_modes(function: Callable[..., object]) -> Callable[..., object]:
     """Run a reference without the device mapping: twice as fast, and a test that counts calls counts none of it."""
 
     @wraps(function)
@@ -78,7 +79,7 @@ def _below_modes(function: Callable[..., object]) -> Callable[..., object]:
     return kernel
 
 
-def _provide(name: str, **members: object) -> None:
+def provide(name: str, **members: object) -> None:
     """Import a stand-in through the finder and give it members that work."""
     module = import_module(name)
     for member, value in members.items():
@@ -93,7 +94,7 @@ class _NpuOperators:
 
     def __init__(self) -> None:
         rules = (verify.recurrent_gated_delta_rule, verify.chunk_gated_delta_rule)
-        self.__dict__.update(_named(*rules, conv.causal_conv1d, conv.causal_conv1d_update))
+        self.__dict__.update(named(*rules, conv.causal_conv1d, conv.causal_conv1d_update))
 
     def __getattr__(self, name: str) -> object:
         raise AttributeError(f"torch.ops.npu.{name} has no CPU reference")

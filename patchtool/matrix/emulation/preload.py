@@ -25,20 +25,29 @@ NEEDED = (
     "speculative.spec_info",
 )
 """What the rig imports, below ``sglang.srt``, as far as a release has it."""
+SERVED = (
+    "managers.scheduler",
+    "models.qwen3_next",
+    "models.qwen3_next_mtp",
+    "models.registry",
+    "speculative.eagle_worker_v2",
+)
+"""What a whole server imports beside that."""
 
 
-def import_upstream(replaced: Sequence[str]) -> tuple[str, ...]:
+def import_upstream(replaced: Sequence[str], drives: str = "backends") -> tuple[str, ...]:
     """Import the rig's modules, then forget those that differ between cells.
 
     Args:
         replaced: Modules that an overlay of any cell replaces.
+        drives: What the cells run, ``backends`` or ``scheduler``.
 
     Returns:
         What was forgotten: those modules and all that was built on them.
     """
     with warnings.catch_warnings(), watched_imports() as importers:
         warnings.simplefilter("ignore")
-        for name in (*NEEDED, "runtime_context"):
+        for name in (*NEEDED, "runtime_context", *(SERVED if drives == "scheduler" else ())):
             maybe(name, "")
         with suppress(ImportError, AttributeError):  # the cell that wants it says why it is not there
             entry_point()

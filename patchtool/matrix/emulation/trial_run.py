@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from patchtool.matrix.emulation import expect
 from patchtool.matrix.emulation.overlay import Overlay
 from patchtool.matrix.emulation.standins import FELL_THROUGH
+from patchtool.matrix.emulation.upstream import NotInThisReleaseError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,11 +44,13 @@ def run(tree: Path, overlay: Path, file: Path, function: str) -> dict[str, objec
         changed.check()
     except expect.MismatchError as error:
         outcome, detail = "failed", str(error)
+    except NotInThisReleaseError as error:
+        outcome, detail = "skipped", str(error)
     except ModuleNotFoundError as error:
         missing = (error.name or "").startswith("sglang.")
-        outcome, detail = ("skipped", f"this release has no {error.name}") if missing else ("error", _where(error))
+        outcome, detail = ("skipped", f"this release has no {error.name}") if missing else ("error", where(error))
     except BaseException as error:  # noqa: BLE001  also SystemExit of upstream: anything else is no verdict
-        outcome, detail = "error", _where(error)
+        outcome, detail = "error", where(error)
     return {
         "outcome": outcome,
         "detail": detail,
@@ -68,7 +71,7 @@ def _load(file: Path, function: str) -> Callable[[], None]:
     return test
 
 
-def _where(error: BaseException) -> str:
+def where(error: BaseException) -> str:
     """The error and the innermost frames that led to it."""
     frames = traceback.extract_tb(error.__traceback__)[-_FRAMES:]
     path = " > ".join(f"{frame.filename.rpartition('/')[2]}:{frame.lineno}" for frame in frames)

@@ -16,6 +16,17 @@ _COMMIT = "commit_mamba_states_after_verify"
 _COMMIT_OF_WORKER = "_mamba_verify_update"
 
 
+class NotInThisReleaseError(LookupError):
+    """The release lacks what a test drives, so it cannot say anything of that release.
+
+    Args:
+        what: The sentence's rest: what is missing.
+    """
+
+    def __init__(self, what: str) -> None:
+        super().__init__(f"this release cannot be driven: {what}")
+
+
 def module(name: str) -> Any:
     """Import ``sglang.srt.<name>``."""
     return import_module(f"{ROOT}.{name}")
