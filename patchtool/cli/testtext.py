@@ -36,6 +36,7 @@ def matrix_text(
     parts.append(_section("could not run", _silent(judged)))
     parts.append(_section("red for reasons outside the series", _known(judged)))
     parts.append(_section("numbers", _numbers(judged)))
+    parts.append(_section("what ran, and what it does not show", _words(judged)))
     if verbose:
         parts.append(_section("cells", [_cell(each) for each in judged]))
     return "\n".join(part for part in parts if part) + ("\n" if any(parts) else "") + _counts(judged)
@@ -109,9 +110,10 @@ def _numbers(judged: Iterable[Judged]) -> list[str]:
     """What a test measured on the unmodified release and with the most patches, where the two differ."""
     found: dict[tuple[Release, str], dict[int, Mapping[str, float | str]]] = defaultdict(dict)
     for each in judged:
-        if each.result.numbers:
+        numbers = {name: value for name, value in each.result.numbers.items() if not isinstance(value, str)}
+        if numbers:
             cell = each.result.cell
-            found[cell.release, cell.test.name][len(cell.patches)] = each.result.numbers
+            found[cell.release, cell.test.name][len(cell.patches)] = numbers
     lines = []
     for (release, test), by_size in found.items():
         before, after = by_size.get(0), by_size[max(by_size)]
@@ -121,6 +123,17 @@ def _numbers(judged: Iterable[Judged]) -> list[str]:
         elif before is None:
             lines += [f"{release} {test}: {name} {value}" for name, value in after.items()]
     return lines
+
+
+def _words(judged: Iterable[Judged]) -> list[str]:
+    """What cells say of themselves in words, once for all tests of a file that say the same."""
+    lines = {
+        f"{each.result.cell.release} {each.result.cell.test.name.partition('::')[0]}: {name.replace('_', ' ')} {value}"
+        for each in judged
+        for name, value in each.result.numbers.items()
+        if isinstance(value, str)
+    }
+    return sorted(lines)
 
 
 def _cell(judged: Judged) -> str:

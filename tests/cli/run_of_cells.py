@@ -32,7 +32,7 @@ def results() -> list[CellResult]:
         CellResult(
             cell((), syncs, Colour.RED), Outcome.FAILED, 0.7, "syncs in 6 layers: got 12, want 1", {"syncs": 12}
         ),
-        CellResult(cell(patched, syncs, Colour.GREEN), Outcome.PASSED, 0.6, "", {"syncs": 1}),
+        CellResult(cell(patched, syncs, Colour.GREEN), Outcome.PASSED, 0.6, "", {"syncs": 1, "parts": "a loop"}),
         CellResult(
             cell((), wrong, Colour.GREEN), Outcome.FAILED, 0.1, "got \x1b[31m1\x00\ufffe, want <2> & 100%\nmore"
         ),

@@ -12,6 +12,7 @@ def test_text() -> None:
     assert "\\x1b[31m1\\x00" in said, "a terminal must not obey what upstream printed"
     assert "v0.5.13/emulated/fast/wrong::test_state and 1 more: error: einops is not installed" in said
     assert "v0.5.13 fast::test_syncs: syncs 12 -> 1" in said
+    assert "what ran, and what it does not show:\n  v0.5.13 fast: parts a loop\n" in said
     assert "v0.5.13 suite::test_eager, 1 cells: upstream wipes it" in said
     assert "no kernel maths" in said
     assert said.endswith(
