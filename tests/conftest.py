@@ -3,6 +3,9 @@
 import contextlib
 import hashlib
 import os
+import shutil
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -70,6 +73,24 @@ def _fetch(folder: Path, version: str, python: str, machine: str) -> Path:
         fitting = [each for each in listed if tag in each.filename and machine in each.filename]
         pure = [each for each in listed if each.filename.endswith("-any.whl")]
         return index.download((fitting or pure)[0], folder)
+
+
+@pytest.fixture(scope="session")
+def installed(test_cache: Path) -> Callable[[str], Path]:
+    """A folder with a distribution as pip installs it, without what it requires; fetched once, then never again."""
+
+    def find(requirement: str) -> Path:
+        folder = test_cache / requirement.replace("==", "-")
+        with locked(test_cache / "lock", 600), _machine_environment():
+            if not folder.exists():
+                fresh = folder.with_name(f"{folder.name}.new")
+                shutil.rmtree(fresh, ignore_errors=True)
+                argv = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", str(fresh)]
+                subprocess.run([*argv, requirement], check=True)
+                fresh.rename(folder)
+        return folder
+
+    return find
 
 
 @contextlib.contextmanager

@@ -1,7 +1,13 @@
 """The worker and its forks, on a tree of empty modules; what a cell does is up to the test file it is given."""
 
+import os
+import subprocess
+import sys
+import sysconfig
 import time
+from collections.abc import Callable
 from dataclasses import replace
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +21,7 @@ from patchtool.matrix.subject import Subject
 
 from .conftest import RELEASE
 
+_REQUIRED = os.environ.get("PATCHTOOL_REQUIRE_CONSUMERS") == "1"
 FILE = "hardware_backend/npu/memory_pool_npu.py"
 PATCHED = {f"python/sglang/srt/{FILE}": b"WHO = 'patched'\n"}
 OPTIONS = Options(timeout=20)
@@ -140,7 +147,28 @@ def test_a_cell_that_hangs_is_ended_and_the_next_one_runs(cell: Any, subject: An
 
 
 @pytest.mark.emulated
-def test_a_real_torch_npu_is_never_imported(cell: Any, subject: Any, tmp_path: Path) -> None:
+def test_the_real_torch_npu_without_cann_is_in_nobody_s_way(
+    cell: Any, subject: Any, tmp_path: Path, installed: Callable[[str], Path]
+) -> None:
+    torch = metadata.version("torch").partition("+")[0]
+    try:
+        torch_npu = installed(f"torch_npu=={torch}")
+    except subprocess.CalledProcessError:
+        if _REQUIRED:
+            raise
+        pytest.skip(f"pip finds no torch_npu for torch {torch}")
+    python = tmp_path / "venv" / "bin" / "python"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(tmp_path / "venv")], check=True)
+    (packages,) = (tmp_path / "venv").glob("lib/python*/site-packages")
+    (packages / "all.pth").write_text(f"{sysconfig.get_path('purelib')}\n{torch_npu}\n")
+    trap = subprocess.run([str(python), "-c", "import torch"], capture_output=True, text=True, check=False)
+    assert "Failed to load the backend extension: torch_npu" in trap.stderr, "it is not the trap that this is about"
+    found = results([cell("stand_ins")], subject, replace(OPTIONS, python=str(python)))
+    assert (found["pristine/body::stand_ins"].outcome, found["pristine/body::stand_ins"].detail) == (Outcome.PASSED, "")
+
+
+@pytest.mark.emulated
+def test_a_torch_npu_in_the_tree_is_never_imported(cell: Any, subject: Any) -> None:
     (subject.tree / "torch_npu").mkdir()
     (subject.tree / "torch_npu" / "__init__.py").write_text("REAL = True\nraise ImportError('libhccl.so')\n")
     assert results([cell("stand_ins")], subject)["pristine/body::stand_ins"].detail == ""
