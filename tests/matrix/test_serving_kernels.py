@@ -60,6 +60,21 @@ def test_attention_over_pages_is_causal_attention_over_the_text(page: Any) -> No
         assert torch.allclose(out.split(new)[row], want.transpose(0, 1), atol=1e-6)
 
 
+def test_heads_may_be_one_with_their_width_and_the_result_in_a_given_tensor() -> None:
+    (keys, values), table, _, _ = paged([5, 3], 2, 8)
+    query = torch.randn(2, 1, 2, 8)
+    same: Any = {"num_heads": 2, "num_key_value_heads": 1, "scale": 0.3, "block_table": table, "block_size": 2}
+    same["actual_seq_lengths_kv"] = [5, 3]
+    want, _ = attention.npu_fused_infer_attention_score(query, keys, values, input_layout="BSND", **same)
+    given: Any = torch.empty(2, 1, 16)
+    workspace = attention._npu_fused_infer_attention_score_get_max_workspace(query, keys, values)
+    into: Any = attention.npu_fused_infer_attention_score
+    into.out(
+        query.flatten(2), keys, values, input_layout="BSH", workspace=workspace, out=[given, torch.empty(1)], **same
+    )
+    assert torch.equal(given, want.flatten(2))
+
+
 def one_token(lengths: list[int]) -> Any:
     (keys, values), table, _, _ = paged([6], 2, 8)
     torch.manual_seed(1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
 _HOST_INPUTS: dict[str, Any] = {}
-_TOKENS_OF_ONE_LENGTH = "BSND"
+_TOKENS_OF_ONE_LENGTH = ("BSND", "BSH")
 _WINDOW = 4
 """The sparse mode of sliding windows."""
 
@@ -50,7 +51,8 @@ def npu_fused_infer_attention_score(
     """Attend causally: the queries of a request are the last of its keys.
 
     Args:
-        query: ``[T, heads, dim]`` for TND, requests back to back; ``[N, S, heads, dim]`` for BSND.
+        query: ``[T, heads, dim]`` for TND, requests back to back; ``[N, S, heads, dim]`` for BSND, and with heads
+            and dim in one for BSH.
         key: ``[pages, block_size, key heads * dim]``.
         value: ``[pages, block_size, key heads * value dim]``.
         num_heads: Heads of the query.
@@ -58,7 +60,7 @@ def npu_fused_infer_attention_score(
         scale: Of the scores.
         block_table: ``[N, pages]`` of each request.
         block_size: Tokens per page.
-        input_layout: ``TND`` or ``BSND``.
+        input_layout: ``TND``, ``BSND`` or ``BSH``.
         atten_mask: Names the causal mask; with one new token there is nothing to mask.
         actual_seq_lengths: ``[N]`` ends of the requests among the queries, for TND.
         actual_seq_lengths_kv: ``[N]`` tokens of each request in the cache.
@@ -66,9 +68,9 @@ def npu_fused_infer_attention_score(
     Source: torch_npu's documentation of the operator.
     """
     lengths = _HOST_INPUTS.get("actual_seq_lengths_kv", actual_seq_lengths_kv)
-    if block_table is None or lengths is None or input_layout not in ("TND", _TOKENS_OF_ONE_LENGTH):
+    if block_table is None or lengths is None or input_layout not in ("TND", *_TOKENS_OF_ONE_LENGTH):
         raise ValueError(f"npu_fused_infer_attention_score: no reference for {input_layout} without pages and lengths")
-    if input_layout == _TOKENS_OF_ONE_LENGTH:
+    if input_layout in _TOKENS_OF_ONE_LENGTH:
         ends = [query.shape[1] * row for row in range(1, query.shape[0] + 1)]
     elif actual_seq_lengths is None:
         raise ValueError("npu_fused_infer_attention_score: TND needs the ends of the requests")
@@ -76,7 +78,7 @@ def npu_fused_infer_attention_score(
         ends = [int(end) for end in actual_seq_lengths]
     if atten_mask is None and any(end - start > 1 for start, end in itertools.pairwise([0, *ends])):
         raise ValueError("npu_fused_infer_attention_score: several tokens without a mask have no reference")
-    flat = query.reshape(-1, num_heads, query.shape[-1])
+    flat = query.reshape(math.prod(query.shape[: 1 if input_layout == "TND" else 2]), num_heads, -1)
     keys, values = (cache.flatten(0, 1).unflatten(1, (num_key_value_heads, -1)) for cache in (key, value))
     out = flat.new_zeros(*flat.shape[:2], values.shape[-1])
     for row, (start, end) in enumerate(itertools.pairwise([0, *ends])):
@@ -84,7 +86,24 @@ def npu_fused_infer_attention_score(
         if length and end > start:
             slots = _slots(block_table[row], length, block_size)
             out[start:end] = _attend(flat[start:end], keys[slots], values[slots], scale)
-    return out.view(*query.shape[:-1], -1), None
+    shape = query.shape[:-1] if input_layout != "BSH" else query.shape[:2]
+    return out.view(*shape, -1), None
+
+
+def _into(*args: Any, out: Sequence[torch.Tensor], workspace: torch.Tensor, **same: Any) -> Sequence[torch.Tensor]:
+    """The same operator with its result in a given tensor, as graphs are captured with."""
+    del workspace
+    found, _ = npu_fused_infer_attention_score(*args, **same)
+    out[0].copy_(found.view(out[0].shape))
+    return out
+
+
+npu_fused_infer_attention_score.out = _into  # type: ignore[attr-defined]
+
+
+def _npu_fused_infer_attention_score_get_max_workspace(query: torch.Tensor, *_: object, **__: object) -> torch.Tensor:
+    """Memory for the operator, which this one needs none of."""
+    return query.new_empty(0)
 
 
 def npu_fused_infer_attention_score_v2(

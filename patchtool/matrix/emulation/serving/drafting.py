@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from patchtool.matrix.emulation.serving.arguments import DRAFTS, VOCABULARY
-from patchtool.matrix.emulation.upstream import ROOT, NotInThisReleaseError, module
+from patchtool.matrix.emulation.upstream import ROOT, NotInThisReleaseError, maybe, module
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
 _LAYOUT = "build_tree_kernel_efficient"
+_WORKERS = ("speculative.eagle_worker_v2", "speculative.eagle_worker")
+_CAPTURES = ("_capture_cuda_graphs", "init_cuda_graphs")
 
 
 class Oracle:
@@ -75,14 +77,13 @@ class Oracle:
 
 def _draft_eagerly() -> None:
     """Keep the draft model out of graphs: its tokens are replaced, so its graphs would show nothing."""
-    workers = [each for each in vars(module("speculative.eagle_worker_v2")).values() if isinstance(each, type)]
-    capture = (
-        "_capture_cuda_graphs" if any("_capture_cuda_graphs" in vars(each) for each in workers) else "init_cuda_graphs"
-    )
 
     def nothing(worker: Any, *_: object, **__: object) -> None:
         worker.cuda_graph_runner = worker.cuda_graph_runner_for_draft_extend = None
 
-    for each in workers:
-        if capture in vars(each):
-            setattr(each, capture, nothing)
+    for name in _WORKERS:
+        workers = [each for each in (maybe(name, "__dict__") or {}).values() if isinstance(each, type)]
+        capture = next((each for each in _CAPTURES if any(each in vars(worker) for worker in workers)), "")
+        for worker in workers:
+            if capture in vars(worker):
+                setattr(worker, capture, nothing)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 _OPERATORS = (
     attention.npu_fused_infer_attention_score,
     attention.npu_fused_infer_attention_score_v2,
+    attention._npu_fused_infer_attention_score_get_max_workspace,  # noqa: SLF001 -- its name
     attention.npu_scatter_nd_update_,
     layers.npu_rms_norm,
     layers.npu_add_rms_norm,
