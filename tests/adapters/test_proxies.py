@@ -138,6 +138,14 @@ def test_a_proxy_that_refuses_is_told_with_its_name_and_without_the_password(
     assert index.seen == []
 
 
+def test_an_index_that_takes_itself_for_a_proxy_is_named(index: Index, settings: PipSettings) -> None:
+    index.routes["/simple/sglang/"] = lambda asked, headers: (407, {}, b"")
+    settings(index_url=index.url)
+    with pytest.raises(EnvironmentFault) as caught:
+        PyPI(backoff=0.01).releases("sglang")
+    assert caught.value.message == f"{index.host} answered 407"
+
+
 def test_a_proxy_that_is_not_there_is_named(settings: PipSettings, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PIP_PROXY", "http://me:s3cret@127.0.0.1:9")
     with pytest.raises(EnvironmentFault) as caught:

@@ -30,7 +30,7 @@ def fault(session: requests.Session, url: str, error: Exception) -> EnvironmentF
     """
     host, proxy = urlsplit(url).netloc or url, _proxy(session, url)
     message, hint = f"cannot reach {host}" + (f" through the proxy {proxy}" if proxy else ""), NO_NETWORK
-    if _refused_by_proxy(error):
+    if proxy and _refused_by_proxy(error):
         message, hint = f"the proxy {proxy} refuses the way to {host}", _PROXY_CREDENTIALS
     elif isinstance(error, requests.HTTPError) and error.response is not None:
         message = f"{host} answered {error.response.status_code}"
