@@ -103,7 +103,8 @@ def locked(path: Path, timeout: float = LOCK_TIMEOUT) -> Iterator[None]:
             hint="wait for that run to end, or give a longer --lock-timeout",
         ) from None
     except OSError as error:
-        raise EnvironmentFault(f"cannot lock {path}", cause=str(error)) from error
+        hint = f"see that {path.parent} is a folder that you can write"
+        raise EnvironmentFault(f"cannot lock {path}", hint=hint, cause=str(error)) from error
     try:
         atomic_write(holder, f"{os.getpid()}\n".encode())
         yield

@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import os
 import tempfile
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from patchtool.adapters.checkout import GUARDS, person_environment
+from patchtool.adapters.plumbing import check_git_version
 from patchtool.domain.errors import EnvironmentFault
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
+    from pathlib import Path
     from typing import BinaryIO
 
     import git
 
     from patchtool.adapters.checkout import Checkout
 
-# Objects must be on disk before a ref names them, and the ref before our journal calls it done.
-_GUARDS = [word for guard in (*GUARDS, "core.fsync=all") for word in ("-c", guard)]
+_FSYNC = (2, 36)
+"""The git that knows ``core.fsync``; it warns of the older setting, so only one of the two is given."""
 _HINT = "see what git says, then run it again"
 _UNDER_WAY = {
     "MERGE_HEAD": ("a merge", "git merge --continue or --abort"),
@@ -60,19 +62,30 @@ def opened(checkout: Checkout) -> Iterator[Repository]:
     with _without_outer_git():
         import git
 
+        guards = _guards()
         try:
             repo = git.Repo(checkout.root, search_parent_directories=False)
             try:
-                yield Repository(checkout, repo)
+                yield Repository(checkout, repo, guards)
             finally:
                 repo.close()
         except git.GitCommandError as error:
-            command = " ".join(str(word) for word in error.command if str(word) not in _GUARDS)
+            command = " ".join(str(word) for word in error.command if str(word) not in guards)
             said = str(error.stderr).strip()
             raise EnvironmentFault(f"{command} failed in {checkout.root}", hint=_HINT, cause=said) from error
         except git.GitError as error:
             fault = f"the repository {checkout.root} cannot be opened"
             raise EnvironmentFault(fault, hint=_HINT, cause=str(error)) from error
+
+
+def _guards() -> list[str]:
+    """Options of every command: what a person's programs may not do, and what must be on disk.
+
+    Objects must be there before a ref names them, and the ref before our journal calls it done. An older git syncs
+    packs always, loose objects when told, and refs never: `Repository` does those itself.
+    """
+    durable = "core.fsync=all" if check_git_version() >= _FSYNC else "core.fsyncObjectFiles=true"
+    return [word for guard in (*GUARDS, durable) for word in ("-c", guard)]
 
 
 @contextmanager
@@ -93,9 +106,10 @@ def _without_outer_git() -> Iterator[None]:
 class Repository:
     """What writing needs of a person's repository; made by ``opened``."""
 
-    def __init__(self, checkout: Checkout, repo: git.Repo) -> None:
+    def __init__(self, checkout: Checkout, repo: git.Repo, guards: list[str]) -> None:
         self._checkout = checkout
         self._git = repo.git
+        self._guards = guards
 
     def under_way(self) -> tuple[str, str] | None:
         """Name an operation that waits for its end, and the command that ends it."""
@@ -173,6 +187,7 @@ class Repository:
     def create(self, branch: str, commit: str) -> None:
         """Create a branch; an error where it exists elsewhere by now."""
         self._run("update-ref", "-m", "patchtool: apply", branch, commit, "0" * len(commit))
+        _flush(self._checkout.common_dir / branch)
 
     def delete(self, branch: str, commit: str) -> None:
         """Delete a branch; an error where it is on another commit by now."""
@@ -184,18 +199,22 @@ class Repository:
             self._run("symbolic-ref", "-m", "patchtool", "HEAD", branch)
         else:
             self._run("update-ref", "--no-deref", "-m", "patchtool", "HEAD", commit)
-        # Not every git does this for a symbolic ref.
-        with (self._checkout.git_dir / "HEAD").open("rb") as stream:
-            os.fsync(stream.fileno())
+        _flush(self._checkout.git_dir / "HEAD")
 
     def _run(self, *args: str, istream: BinaryIO | None = None, with_exceptions: bool = True) -> bytes:
         return self._git.execute(
-            ["git", *_GUARDS, *args],
+            ["git", *self._guards, *args],
             istream=istream,
             stdout_as_string=False,
             with_exceptions=with_exceptions,
             strip_newline_in_stdout=False,
         )
+
+
+def _flush(ref: Path) -> None:
+    """Bring a ref to disk: git before 2.36 does not, and not every later one does it for a symbolic ref."""
+    with suppress(FileNotFoundError), ref.open("rb") as stream:  # no file where refs are kept in tables
+        os.fsync(stream.fileno())
 
 
 def _records(output: bytes) -> list[str]:

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
 _TAIL_LINES = 12
-_USERINFO = re.compile(r"(?<=://)[^/\s@]+@")
+# Up to the last @: a password may hold one that nobody escaped.
+_USERINFO = re.compile(r"(?<=://)[^/\s]+@")
 # Only where the package is not called like the program.
 _DEBIAN = {"python3": "python3-minimal", "pip": "python3-pip", "dpkg-source": "dpkg-dev"}
 

@@ -10,9 +10,15 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    import ssl
     from collections.abc import Callable
 
 _NONE: dict[str, str] = {}
+
+
+class _Server(ThreadingHTTPServer):
+    def handle_error(self, *args: object) -> None:
+        """Be quiet about a client that ends the conversation; the client's own test tells what it made of it."""
 
 
 class Index:
@@ -20,9 +26,12 @@ class Index:
 
     Each route is a function of how often the path was asked for before, and of the request's headers; it
     gives status, headers and body.
+
+    Args:
+        tls: The server's side of TLS; without it the index speaks plain HTTP.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, tls: ssl.SSLContext | None = None) -> None:
         self.routes: dict[str, Callable[[int, dict[str, str]], tuple[int, dict[str, str], bytes]]] = {}
         self.asked: Counter[str] = Counter()
         self.seen: list[tuple[str, dict[str, str]]] = []
@@ -36,9 +45,12 @@ class Index:
             def log_message(self, *args: object) -> None:
                 """Be quiet."""
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server = _Server(("127.0.0.1", 0), Handler)
+        if tls is not None:
+            # The handshake belongs to the request's thread: one that fails must not stop the others.
+            self._server.socket = tls.wrap_socket(self._server.socket, server_side=True, do_handshake_on_connect=False)
         self.host = f"127.0.0.1:{self._server.server_port}"
-        self.url = f"http://{self.host}/simple"
+        self.url = f"{'https' if tls else 'http'}://{self.host}/simple"
         self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01})
         self._thread.start()
 

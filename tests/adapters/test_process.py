@@ -107,3 +107,4 @@ def test_an_error_while_feeding_kills_the_program(tmp_path: Path) -> None:
 
 def test_redact_leaves_other_text_alone() -> None:
     assert redact("a@b https://h/x@y http://u:p@h/") == "a@b https://h/x@y http://***@h/"
+    assert redact("https://u:p@w@h/ and http://u:p@h") == "https://***@h/ and http://***@h"

@@ -125,9 +125,16 @@ def test_a_pin_whose_hashes_are_not_those_of_the_store(me: Person) -> None:
 
 def test_a_folder_of_wheels_that_is_missing(me: Person, empty_store: Path) -> None:
     answer = me("fetch", "--find-links", "nowhere")
-    assert answer.code in (2, 4)
-    assert "nowhere" in answer.err
-    assert "Traceback" not in answer.err
+    assert answer.code == 2
+    assert "nowhere is neither a folder nor a wheel" in answer.err
+    assert "hint: name an existing one with --find-links" in answer.err
+
+
+def test_a_folder_of_wheels_without_the_release(me: Person, empty_store: Path, tmp_path: Path) -> None:
+    answer = me("fetch", "--find-links", tmp_path)
+    assert answer.code == 2
+    assert f"{tmp_path} has no sglang v0.5.13" in answer.err
+    assert "hint: there is no release of sglang at all" in answer.err
 
 
 def test_a_store_that_is_something_else(me: Person, tmp_path: Path) -> None:

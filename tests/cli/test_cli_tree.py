@@ -168,7 +168,10 @@ def test_another_selection_on_an_applied_tree_is_refused(me: Person, clone: Path
     assert answer.code == 2
     assert "applied already" in answer.err
     assert "hint: take it out first with patchtool unapply" in answer.err
-    assert snapshot(clone) == before
+    after, lock = snapshot(clone), ".git/patchtool/lock"
+    # Every filelock for Python 3.10 empties the lock it opens: the time of the lock may change, and nothing else.
+    assert after.pop(lock)[2] == before.pop(lock)[2]
+    assert after == before
 
 
 @pytest.mark.parametrize("kind", ["target", "index", "merge"])

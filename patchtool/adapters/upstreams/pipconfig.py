@@ -8,6 +8,7 @@ import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from patchtool.adapters.process import redact, run
 from patchtool.domain.errors import InputError
@@ -18,6 +19,8 @@ _LINE = re.compile(r"(?P<section>[^.\s]+)\.(?P<key>[a-z][a-z0-9-]*)=(?P<value>.*
 # Options that pip knows under more than one name.
 _ALIASES = {"default-timeout": "timeout", "pypi-url": "index-url"}
 _TRUE = frozenset({"1", "true", "yes", "on", "y", "t"})
+_URLS = ("index-url", "extra-index-url", "find-links", "proxy")
+_LOOK = "look at `python -m pip config list`"
 _TALKATIVE = ("PIP_QUIET", "PIP_VERBOSE", "PIP_LOG")
 
 
@@ -71,11 +74,7 @@ def parse_pip_config(listing: str) -> PipConfig:
     try:
         return _config(_values(listing))
     except (ValueError, SyntaxError) as error:
-        raise InputError(
-            "pip's settings cannot be understood",
-            hint="look at `python -m pip config list`",
-            cause=redact(str(error)),
-        ) from None
+        raise InputError("pip's settings cannot be understood", hint=_LOOK, cause=redact(str(error))) from None
 
 
 def _values(listing: str) -> dict[str, str]:
@@ -89,8 +88,26 @@ def _values(listing: str) -> dict[str, str]:
     return {key: value for name in _SECTIONS for key, value in sections[name].items() if value.strip()}
 
 
+def _check_urls(values: dict[str, str]) -> None:
+    """Refuse a URL that would be split inside of its password: half of it would be taken for the host, and told."""
+    for key in _URLS:
+        if not all(map(_splits, values.get(key, "").split())):
+            hint = f"{_LOOK}; in a password / is written %2F, # %23, ? %3F and @ %40"
+            raise InputError(f"pip's {key} is no URL", hint=hint)
+
+
+def _splits(url: str) -> bool:
+    try:
+        return (urlsplit(url).port or 0) >= 0
+    except ValueError:
+        return False
+
+
 def _config(values: dict[str, str]) -> PipConfig:
     default = PipConfig()
+    if "://" not in values.get("proxy", "://"):
+        values["proxy"] = f"http://{values['proxy']}"
+    _check_urls(values)
     return PipConfig(
         index=values.get("index-url"),
         extra_indexes=tuple(values.get("extra-index-url", "").split()),

@@ -15,8 +15,8 @@ from packaging.utils import canonicalize_name
 from pypi_simple import PYPI_SIMPLE_ENDPOINT, NoSuchProjectError, ProjectPage, PyPISimple
 from pypi_simple.errors import UnsupportedContentTypeError, UnsupportedRepoVersionError
 
-from patchtool.adapters.process import redact
-from patchtool.adapters.upstreams import NO_NETWORK, Artifact, Progress
+from patchtool.adapters.upstreams import Artifact, Progress
+from patchtool.adapters.upstreams.faults import fault
 from patchtool.adapters.upstreams.session import HostCredentials, open_session
 from patchtool.domain.errors import EnvironmentFault
 
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 _CHUNK = 1 << 16
 _TRIES = 4
 _PARTIAL_CONTENT = 206
-_NO_ACCESS = (401, 403, 407)
 _NO_PAGE = (UnsupportedContentTypeError, UnsupportedRepoVersionError, ValueError)
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
@@ -142,22 +141,11 @@ class Places:
         try:
             yield
         except (requests.RequestException, *_NO_PAGE) as error:
-            raise _fault(urlsplit(url).netloc or url, error) from error
+            raise fault(self._session, url, error) from error
 
     def _may_be_plain(self, url: str) -> bool:
         parts = urlsplit(url)
         return not {parts.hostname, parts.netloc}.isdisjoint({*_LOOPBACK, *self._config.trusted_hosts})
-
-
-def _fault(host: str, error: Exception) -> EnvironmentFault:
-    message, hint = f"cannot reach {host}", NO_NETWORK
-    if isinstance(error, requests.HTTPError) and error.response is not None:
-        message = f"{host} answered {error.response.status_code}"
-        if error.response.status_code in _NO_ACCESS:
-            hint = "give pip the credentials for it, in the index URL or in netrc"
-    elif isinstance(error, _NO_PAGE) and not isinstance(error, requests.ConnectionError):
-        message = f"{host} answers with something else than an index page"
-    return EnvironmentFault(message, hint=hint, cause=redact(str(error)))
 
 
 def local_path(url: str) -> Path | None:

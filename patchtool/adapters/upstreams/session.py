@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ssl
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit, urlunsplit
 
@@ -12,6 +13,7 @@ from requests.utils import get_netrc_auth
 from urllib3 import disable_warnings
 from urllib3.exceptions import InsecureRequestWarning
 from urllib3.util import Retry
+from urllib3.util.ssl_ import create_urllib3_context
 
 from patchtool import __version__
 
@@ -57,15 +59,24 @@ class HostCredentials(AuthBase):
 
 
 class _Adapter(HTTPAdapter):
-    """Retries, a timeout and a trust of its own, which the environment's variables cannot replace."""
+    """Retries, a timeout and a trust of its own, which the environment's variables cannot replace.
+
+    Args:
+        config: The user's pip settings.
+        backoff: Seconds before the second try.
+        verify: A file of certificates that alone is trusted, False to trust everyone, or None for the certificates
+            that come with Python's libraries and those of the system.
+    """
 
     def __init__(self, config: PipConfig, backoff: float, verify: bool | str | None) -> None:
         self._timeout = config.timeout
         self._verify = verify
+        self._pool: dict[str, Any] = {"ssl_context": _system_trust()} if verify is None else {}
         super().__init__(
             max_retries=Retry(
                 total=config.retries,
                 connect=min(config.retries, _CONNECTS),  # who has no network should soon hear it
+                other=0,  # a certificate that is not trusted will not be so the next time
                 backoff_factor=backoff,
                 status_forcelist=_BUSY,
                 allowed_methods=("GET",),
@@ -81,6 +92,28 @@ class _Adapter(HTTPAdapter):
             options["verify"] = self._verify
         return super().send(request, **options)
 
+    def init_poolmanager(self, *args: Any, **options: Any) -> None:
+        """Make the pool for direct connections."""
+        super().init_poolmanager(*args, **(options | self._pool))
+
+    def proxy_manager_for(self, proxy: str, **options: Any) -> Any:
+        """Make the pool for connections through a proxy."""
+        return super().proxy_manager_for(proxy, **(options | self._pool))
+
+    def cert_verify(self, *args: Any, **options: Any) -> None:
+        """Choose the certificates; a file that is not there is a failure of trust, not one of the disk."""
+        try:
+            super().cert_verify(*args, **options)  # type: ignore[no-untyped-call]
+        except OSError as error:
+            raise requests.exceptions.SSLError(error) from error
+
+
+def _system_trust() -> ssl.SSLContext:
+    """Trust what the system trusts, as pip does: a company's own authority is installed there."""
+    context = create_urllib3_context()
+    context.load_default_certs()
+    return context
+
 
 def open_session(config: PipConfig, credentials: HostCredentials, backoff: float) -> requests.Session:
     """Make a session.
@@ -95,7 +128,7 @@ def open_session(config: PipConfig, credentials: HostCredentials, backoff: float
     session.auth = credentials
     session.cert = config.client_cert
     session.mount("https://", _Adapter(config, backoff, config.cert))
-    session.mount("http://", _Adapter(config, backoff, None))
+    session.mount("http://", _Adapter(config, backoff, verify=True))
     for host in config.trusted_hosts:
         disable_warnings(InsecureRequestWarning)
         # Both end with a character no host name has: a bare prefix would trust host.example.evil too.

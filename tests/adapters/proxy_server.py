@@ -1,0 +1,90 @@
+"""A forwarding proxy on this machine, for plain requests and for tunnels."""
+
+from __future__ import annotations
+
+import base64
+import http.client
+import select
+import socket
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+if TYPE_CHECKING:
+    from tests.adapters.index_server import Index
+
+
+class Proxy:
+    """Forwards to one index, whatever host it is asked for: a host that exists nowhere is reached through it only.
+
+    Args:
+        index: Where everything goes.
+        credentials: ``user:password`` to insist on, or None for an open proxy.
+    """
+
+    def __init__(self, index: Index, credentials: str | None = None) -> None:
+        self.seen: list[str] = []
+        """What it was asked for: URLs, and ``host:port`` of tunnels; refused requests too."""
+        wanted = credentials and "Basic " + base64.b64encode(credentials.encode()).decode()
+        owner = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                if self._admitted():
+                    owner.forward(self, index)
+
+            def do_CONNECT(self) -> None:
+                if self._admitted():
+                    owner.tunnel(self, index)
+
+            def _admitted(self) -> bool:
+                owner.seen.append(self.path)
+                if wanted in (None, self.headers["Proxy-Authorization"]):
+                    return True
+                self.send_response(407)
+                self.send_header("Proxy-Authenticate", 'Basic realm="here"')
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+                return False
+
+            def log_message(self, *args: object) -> None:
+                """Be quiet."""
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.host = f"127.0.0.1:{self._server.server_port}"
+        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01})
+        self._thread.start()
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+    def forward(self, request: BaseHTTPRequestHandler, index: Index) -> None:
+        url = urlsplit(request.path)
+        headers = {name: value for name, value in request.headers.items() if not name.startswith("Proxy-")}
+        onward = http.client.HTTPConnection(index.host)
+        onward.request("GET", url.path, headers=headers)
+        answer = onward.getresponse()
+        body = answer.read()
+        onward.close()
+        request.send_response(answer.status)
+        for name, value in answer.getheaders():
+            request.send_header(name, value)
+        request.end_headers()
+        request.wfile.write(body)
+
+    def tunnel(self, request: BaseHTTPRequestHandler, index: Index) -> None:
+        host, _, port = index.host.partition(":")
+        with socket.create_connection((host, int(port))) as onward:
+            request.send_response(200)
+            request.end_headers()
+            ends = {onward: request.connection, request.connection: onward}
+            while True:
+                for end in select.select(ends, (), ())[0]:
+                    data = end.recv(1 << 16)
+                    if not data:
+                        request.close_connection = True
+                        return
+                    ends[end].sendall(data)

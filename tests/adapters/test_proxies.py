@@ -1,0 +1,177 @@
+"""An index behind a proxy: reached through it and only through it, as pip's settings or the environment say."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import pytest
+
+from patchtool.adapters.upstreams.pypi import PyPI
+from patchtool.domain.errors import EnvironmentFault, InputError, PatchtoolError
+from patchtool.domain.release import Release
+from tests.adapters.archives import VERSION, make_wheel
+from tests.adapters.index_server import Index
+from tests.adapters.pip_settings import PipSettings
+from tests.adapters.proxy_server import Proxy
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+RELEASE = Release(VERSION)
+NAME = f"sglang-{VERSION}-py3-none-any.whl"
+NOWHERE = "http://index.invalid/simple"  # no machine has this name: only a proxy can take one there
+USER, PASSWORD = "me", "s3/cr@t"
+WRITTEN = "me:s3%2Fcr%40t"
+INDEX = {"index_url": NOWHERE, "trusted_host": "index.invalid"}
+
+
+@pytest.fixture
+def index(tmp_path: Path) -> Iterator[Index]:
+    """An index with one wheel on it."""
+    server = Index()
+    digest = make_wheel(tmp_path / NAME)
+    server.html(f'<a href="../../files/{NAME}#sha256={digest}">{NAME}</a>')
+    server.file(NAME, (tmp_path / NAME).read_bytes())
+    yield server
+    server.close()
+
+
+@contextmanager
+def proxy(index: Index, credentials: str | None = None) -> Iterator[Proxy]:
+    server = Proxy(index, credentials)
+    try:
+        yield server
+    finally:
+        server.close()
+
+
+@pytest.fixture
+def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> PipSettings:
+    """The user's pip.conf; it names an index that nobody reaches directly."""
+    made = PipSettings(tmp_path, monkeypatch)
+    made(**INDEX)
+    return made
+
+
+def told(fault: PatchtoolError) -> str:
+    return f"{fault.message}\n{fault.hint}\n{fault.cause}"
+
+
+@pytest.mark.parametrize("credentials", [None, f"{USER}:{PASSWORD}"], ids=["open", "with-credentials"])
+@pytest.mark.parametrize("where", ["pip.conf", "PIP_PROXY", "HTTP_PROXY", "http_proxy", "all_proxy", "without-scheme"])
+def test_the_index_is_reached_through_the_proxy_only(
+    index: Index,
+    settings: PipSettings,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    where: str,
+    credentials: str | None,
+) -> None:
+    with proxy(index, credentials) as through:
+        address = f"{WRITTEN}@{through.host}" if credentials else through.host
+        if where == "pip.conf":
+            settings(**INDEX, proxy=f"http://{address}")
+        elif where == "without-scheme":
+            monkeypatch.setenv("PIP_PROXY", address)
+        else:
+            monkeypatch.setenv(where, f"http://{address}")
+        upstream = PyPI(backoff=0.01)
+        (artifact,) = upstream.artifacts("sglang", RELEASE)
+        got = upstream.download(artifact, tmp_path / "new")
+    assert got.read_bytes() == (tmp_path / NAME).read_bytes()
+    assert through.seen == [f"{NOWHERE}/sglang/", f"http://index.invalid/files/{NAME}"]
+    assert [path for path, _ in index.seen] == ["/simple/sglang/", f"/files/{NAME}"]
+    assert not any("authorization" in name.lower() for _, headers in index.seen for name in headers)
+
+
+def test_pips_proxy_goes_before_the_environments(
+    index: Index, settings: PipSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
+    monkeypatch.setenv("no_proxy", "index.invalid")
+    with proxy(index) as through:
+        settings(**INDEX, proxy=f"http://{through.host}")
+        assert PyPI().releases("sglang") == [RELEASE]
+        assert through.seen
+
+
+def test_no_proxy_is_obeyed(index: Index, settings: PipSettings, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PIP_INDEX_URL", index.url)
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    with proxy(index) as through:
+        monkeypatch.setenv("HTTP_PROXY", f"http://{through.host}")
+        assert PyPI().releases("sglang") == [RELEASE]
+        assert through.seen == []
+
+
+def test_credentials_of_index_and_proxy_are_two_things(index: Index, settings: PipSettings) -> None:
+    index.credentials = "reader:word"
+    with proxy(index, f"{USER}:{PASSWORD}") as through:
+        url = NOWHERE.replace("://", "://reader:word@")
+        settings(**INDEX | {"index_url": url}, proxy=f"http://{WRITTEN}@{through.host}")
+        assert PyPI().releases("sglang") == [RELEASE]
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+@pytest.mark.parametrize("address", ["me:wr0ng@{}", "{}"], ids=["wrong", "none"])
+@pytest.mark.parametrize("where", ["pip.conf", "environment"])
+def test_a_proxy_that_refuses_is_told_with_its_name_and_without_the_password(
+    index: Index, settings: PipSettings, monkeypatch: pytest.MonkeyPatch, where: str, address: str, scheme: str
+) -> None:
+    with proxy(index, f"{USER}:{PASSWORD}") as through:
+        named = INDEX | {"index_url": NOWHERE.replace("http:", f"{scheme}:")}
+        url = f"http://{address.format(through.host)}"
+        if where == "pip.conf":
+            settings(**named, proxy=url)
+        else:
+            settings(**named)
+            monkeypatch.setenv(f"{scheme.upper()}_PROXY", url)
+        with pytest.raises(EnvironmentFault) as caught:
+            PyPI(backoff=0.01).releases("sglang")
+    assert caught.value.message == f"the proxy {through.host} refuses the way to index.invalid"
+    assert "407" in (caught.value.cause or "")
+    assert "config set global.proxy http://USER:" in (caught.value.hint or "")
+    assert "wr0ng" not in told(caught.value)
+    assert len(through.seen) == 1
+    assert index.seen == []
+
+
+def test_an_index_that_takes_itself_for_a_proxy_is_named(index: Index, settings: PipSettings) -> None:
+    index.routes["/simple/sglang/"] = lambda asked, headers: (407, {}, b"")
+    settings(index_url=index.url)
+    with pytest.raises(EnvironmentFault) as caught:
+        PyPI(backoff=0.01).releases("sglang")
+    assert caught.value.message == f"{index.host} answered 407"
+
+
+def test_a_proxy_that_is_not_there_is_named(settings: PipSettings, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PIP_PROXY", "http://me:s3cret@127.0.0.1:9")
+    with pytest.raises(EnvironmentFault) as caught:
+        PyPI(backoff=0.01).releases("sglang")
+    assert caught.value.message == "cannot reach index.invalid through the proxy 127.0.0.1:9"
+    assert "s3cret" not in told(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("key", "url"),
+    [
+        ("index-url", "https://me:s3/cret@index.invalid/simple"),
+        ("extra-index-url", "https://index.invalid/simple https://me:s3#cret@index.invalid/simple"),
+        ("find-links", "https://me:s3/cret@index.invalid/links"),
+        ("proxy", "http://me:s3/cret@127.0.0.1:9"),
+        ("proxy", "me:s3?cret@127.0.0.1:9"),
+        ("proxy", "http://me:s3@cret@127.0.0.1:9"),
+        ("index-url", "https://me:s3@cret@127.0.0.1:9/simple"),
+        ("index-url", "https://me:s3 cret@127.0.0.1:9/simple"),
+    ],
+)
+def test_a_password_that_is_not_escaped_is_not_told_by_halves(settings: PipSettings, key: str, url: str) -> None:
+    settings(**INDEX | {key.replace("-", "_"): url})
+    with pytest.raises((EnvironmentFault, InputError)) as caught:
+        PyPI(backoff=0.01).releases("sglang")
+    words = told(caught.value)
+    assert "s3" not in words
+    assert "cret" not in words
+    assert "%2F" in words or "127.0.0.1:9" in words

@@ -1,0 +1,134 @@
+"""``check``, by the rows of bad input that it can meet: always 2, with the file and the line."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.cli.lab import PATCHES, TOML, Person
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+CODEMOD = """
+from patchtool.semantic import SemanticPatch, goal, insert_before, param, replace
+
+
+class Own(SemanticPatch):
+    scope = "f"
+    edit = replace("use(A_)", "use(A_, 2)")
+    goals = (goal("two", "use(A_, 2)"),)
+"""
+BEFORE = "def f(x):\n    use(x)\n"
+AFTER = "def f(x):\n    use(x, 2)\n"
+
+
+def own(me: Person, codemod: str = CODEMOD, *, toml: str = TOML, after: str = AFTER) -> Path:
+    """Put a patch of one's own with one case into the project."""
+    folder = me.patch("own", codemod, toml=toml)
+    case = folder / "cases" / "plain"
+    case.mkdir(parents=True)
+    (case / "before.py").write_text(f"use = print\n{BEFORE}")
+    (case / "after.py").write_text(f"use = print\n{after}")
+    return folder
+
+
+def test_nothing_to_complain_about(me: Person, empty_store: Path) -> None:
+    own(me)
+    answer = me("check", "--offline", "--json")
+    assert answer.code == 0, answer.out
+    assert answer.document["findings"] == []
+    assert not empty_store.exists()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "problem"),
+    [
+        pytest.param('"use(A_, 2)"),)', '"use(A_, 2"),)', 8, "was never closed", id="template-not-python"),
+        pytest.param(
+            '"use(A_)", "use(A_, 2)"', '"use(A_", "use(A_, 2)"', 7, "was never closed", id="anchor-not-python"
+        ),
+        pytest.param('"use(A_, 2)")\n', '"use(B_, 2)")\n', 7, "the new code has B_, which nothing binds", id="unbound"),
+        pytest.param('"f"', '"f"\n    roles = {"X_": param("x")}', 7, "X_ is declared and used nowhere", id="unused"),
+        pytest.param("edit = replace", "edit = insert_before", 5, "must state the defect it cures", id="no-defect"),
+        pytest.param('(goal("two", "use(A_, 2)"),)', "()", 5, "without a goal nothing shows", id="no-goal"),
+        pytest.param("class Own(", "class Own", 5, "", id="codemod-not-python"),
+    ],
+)
+def test_a_codemod_that_is_wrong(me: Person, old: str, new: str, line: int, problem: str) -> None:
+    assert CODEMOD.count(old) == 1
+    own(me, CODEMOD.replace(old, new))
+    answer = me("check", "--json")
+    assert answer.code == 2
+    (finding,) = answer.document["findings"]
+    assert finding["where"] == f"patches/own/codemod.py:{line}"
+    assert problem in finding["problem"]
+    assert f"patches/own/codemod.py:{line}: {finding['problem']}" in me("check").out
+
+
+def test_a_codemod_that_raises(me: Person) -> None:
+    own(me, f"{CODEMOD}\nraise KeyError('why')\n")
+    answer = me("check", "--json")
+    assert answer.code == 2
+    (finding,) = answer.document["findings"]
+    assert finding["where"].startswith("patches/own/codemod.py:")
+    assert finding["problem"] == "KeyError: 'why'"
+
+
+def test_a_patch_whose_own_result_is_not_landed(me: Person) -> None:
+    own(me, CODEMOD.replace('"two", "use(A_, 2)"', '"two", "use(A_, 3)"'))
+    answer = me("check", "--json")
+    assert answer.code == 2
+    (finding,) = answer.document["findings"]
+    assert finding["where"] == "patches/own/cases/plain/before.py:1"
+    assert "after writing" in finding["problem"]
+
+
+def test_a_case_that_comes_out_otherwise(me: Person) -> None:
+    own(me, after=AFTER.replace("2", "3"))
+    answer = me("check", "--json")
+    assert answer.code == 2
+    (finding,) = answer.document["findings"]
+    assert finding == {"where": "patches/own/cases/plain/before.py:1", "problem": "the result is not after.py"}
+
+
+def test_every_patch_is_complained_about_in_one_run(me: Person) -> None:
+    for name in PATCHES[:2]:
+        (me.project / "patches" / name / "codemod.py").write_text("class P(\n")
+    found = me("check", "--json").document["findings"]
+    wrong = [f"patches/{name}/codemod.py:1" for name in PATCHES[:2]]
+    assert [finding["where"] for finding in found if finding["where"].endswith("codemod.py:1")][:2] == wrong
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "said"),
+    [
+        ("upstream-pin.txt", "sglang==0.5.13\n", "upstream-pin.txt:1: the pin has no hash"),
+        ("upstream-pin.txt", None, "upstream-pin.txt does not exist"),
+        ("patches/series", "own\nnope\n", "patches/series:2: there is no patch 'nope'"),
+        ("patches/series", "own\nown\n", "patches/series:2: 'own' is listed twice"),
+        ("patches/series", "", "patches/series:1: 'own' is not listed"),
+        ("patches/own/patch.toml", f"{TOML}colour = 1\n", "patches/own/patch.toml:5: unknown key 'colour'"),
+        ("patches/own/patch.toml", f"{TOML}title =\n", "patches/own/patch.toml:5: not TOML"),
+        ("patches/own/patch.toml", f'{TOML}requires = ["own"]\n', "patches/own/patch.toml:5: requirements run"),
+        ("patches/own/codemod.py", None, "patches/own/codemod.py does not exist"),
+        ("patches/series.lock", "version = 99\n", "series.lock: version 99 of the lock is not known"),
+    ],
+)  # fmt: skip
+def test_a_project_that_cannot_be_read(me: Person, file: str, text: str | None, said: str) -> None:
+    own(me)
+    path = me.project / file
+    path.unlink() if text is None else path.write_text(text)
+    answer = me("check", "--json")
+    assert answer.code == 2
+    assert said in answer.document["error"]["message"]
+
+
+def test_a_project_is_needed(me: Person, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "empty").mkdir()
+    monkeypatch.chdir(tmp_path / "empty")
+    answer = me("check")
+    assert answer.code == 2
+    assert str(tmp_path / "empty") in answer.err
+    assert "hint: patchtool -C DIR check" in answer.err
