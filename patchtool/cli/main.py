@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
+import os
 import re
 import sys
+import threading
 from collections import deque
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, NoReturn
 
 from patchtool.domain.errors import EnvironmentFault, ExitCode, InputError, PatchtoolError
 
@@ -29,8 +32,19 @@ _VALUED = {"-C", "--project", "--store", "--lock-timeout", "--find-links"}
 
 def run() -> None:
     """Entry point of the command."""
-    gc.set_threshold(100_000, 20, 20)  # starting makes many objects and no rubbish
-    sys.exit(main(sys.argv[1:]))
+    gc.set_threshold(2_000_000, 20, 20)  # syntax trees are many objects and no rubbish
+    _leave(main(sys.argv[1:]))
+
+
+def _leave(code: int) -> NoReturn:
+    """End the process without taking it down object by object, which is a sixth of a short verb's time."""
+    if threading.active_count() == 1:
+        with suppress(OSError, ValueError):  # a reader that has gone: Python's own way out knows what to do
+            atexit._run_exitfuncs()  # noqa: SLF001 -- what stands behind ``os._exit`` would not run otherwise
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(code)
+    sys.exit(code)
 
 
 def main(argv: Sequence[str]) -> int:
