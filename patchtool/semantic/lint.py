@@ -8,6 +8,7 @@ the bytes it must become in ``after.py``, ``cases/<case>/landed.py`` where nothi
 from __future__ import annotations
 
 import ast
+import traceback
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
@@ -57,11 +58,13 @@ def lint(info: PatchInfo) -> list[Complaint]:
     except CodemodError as error:
         return [Complaint(info.codemod, 1, "codemod-unusable", str(error))]
     except Exception as error:  # noqa: BLE001 -- a codemod is the user's code: whatever it raises is a finding
-        return [Complaint(info.codemod, 1, "codemod-raised", f"{type(error).__name__}: {error}")]
+        lines = [at for frame, at in traceback.walk_tb(error.__traceback__) if frame.f_code.co_filename == info.codemod]
+        return [Complaint(info.codemod, (lines or [1])[-1], "codemod-raised", f"{type(error).__name__}: {error}")]
     found = [Complaint(info.codemod, _line(tree, about), code, text) for about, code, text in _statics(info, patch)]
-    return found or list(_cases(info, patch, path.parent / "cases"))
+    return found or list(_cases(info, patch, path.parent / "cases", _line(tree, patch.__name__)))
 
 
+_OWN_RESULT = "result-not-landed"
 Static = tuple[str, str, str]
 """The text in the codemod that a complaint is about, its code and its message."""
 
@@ -181,7 +184,7 @@ def judge_file(info: PatchInfo, patch: type[SemanticPatch], data: bytes) -> Judg
     return judge_patch(info, patch, _OneFile(info.targets[0], data), None)
 
 
-def _cases(info: PatchInfo, patch: type[SemanticPatch], folder: Path) -> Iterator[Complaint]:
+def _cases(info: PatchInfo, patch: type[SemanticPatch], folder: Path, line: int) -> Iterator[Complaint]:
     files = sorted(folder.glob("*/*.py"))
     if not any(file.name == "before.py" for file in files):
         yield Complaint(info.codemod, 1, "no-case", "no cases/<case>/before.py shows that the patch works")
@@ -189,6 +192,11 @@ def _cases(info: PatchInfo, patch: type[SemanticPatch], folder: Path) -> Iterato
         wrong = _case(info, patch, file)
         if wrong:
             yield Complaint(str(file), 1, "case-failed", wrong)
+        elif file.name == "before.py" and (detail := _not_landed(info, patch, file)):
+            about = file.relative_to(Path(info.codemod).parent)
+            yield Complaint(
+                info.codemod, line, "result-not-landed", f"its own result on {about} is not landed: {detail}"
+            )
 
 
 def _case(info: PatchInfo, patch: type[SemanticPatch], file: Path) -> str | None:
@@ -206,11 +214,18 @@ def _applies(info: PatchInfo, patch: type[SemanticPatch], file: Path) -> str | N
     judgement = judge_file(info, patch, file.read_bytes())
     data = judgement.contents.get(info.targets[0])
     if data is None:
-        return f"does not apply: {judgement.state.value}: {judgement.detail or 'nothing to do'}"
+        told = f"does not apply: {judgement.state.value}: {judgement.detail or 'nothing to do'}"
+        return None if judgement.reason == _OWN_RESULT else told
     after = file.with_name("after.py")
     if not after.is_file():
         return "after.py is missing"
-    if after.read_bytes() != data:
-        return "the result is not after.py"
-    again = judge_file(info, patch, data)
-    return None if again.state is State.LANDED else f"its own result is not landed: {again.detail}"
+    return None if after.read_bytes() == data else "the result is not after.py"
+
+
+def _not_landed(info: PatchInfo, patch: type[SemanticPatch], file: Path) -> str | None:
+    """Why what the patch itself makes of a case is not landed, which is the codemod's fault and not the case's."""
+    judgement = judge_file(info, patch, file.read_bytes())
+    if judgement.reason == _OWN_RESULT:
+        return judgement.detail
+    again = judge_file(info, patch, judgement.contents[info.targets[0]])
+    return None if again.state is State.LANDED else again.detail

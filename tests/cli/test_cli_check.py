@@ -72,7 +72,7 @@ def test_a_codemod_that_raises(me: Person) -> None:
     answer = me("check", "--json")
     assert answer.code == 2
     (finding,) = answer.document["findings"]
-    assert finding["where"].startswith("patches/own/codemod.py:")
+    assert finding["where"] == f"patches/own/codemod.py:{len(CODEMOD.splitlines()) + 2}"
     assert finding["problem"] == "KeyError: 'why'"
 
 
@@ -81,8 +81,8 @@ def test_a_patch_whose_own_result_is_not_landed(me: Person) -> None:
     answer = me("check", "--json")
     assert answer.code == 2
     (finding,) = answer.document["findings"]
-    assert finding["where"] == "patches/own/cases/plain/before.py:1"
-    assert "after writing" in finding["problem"]
+    assert finding["where"] == "patches/own/codemod.py:5"
+    assert finding["problem"].startswith("its own result on cases/plain/before.py is not landed: after writing")
 
 
 def test_a_case_that_comes_out_otherwise(me: Person) -> None:

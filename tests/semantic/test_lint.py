@@ -25,7 +25,7 @@ class P(SemanticPatch):
 COMPLAINTS = [
     ("syntax", "class P(SemanticPatch):", "class P(", "codemod-unusable", 5),
     ("no-patch", "class P(SemanticPatch):", "class P:", "codemod-unusable", 1),
-    ("raises", "class P(SemanticPatch):", "1 / 0\nclass P(SemanticPatch):", "codemod-raised", 1),
+    ("raises", "class P(SemanticPatch):", "1 / 0\nclass P(SemanticPatch):", "codemod-raised", 5),
     ("no-rule", '    edit = replace("use(A_)", "use(A_, 2)")\n', "", "no-rule", 5),
     ("template", '"use(A_, 2)"),)', '"use(A_, 2"),)', "template-invalid", 8),
     ("guard-template", '"use(A_, 2)")\n', '"use(A_, 2)", within=branch("if x"))\n', "template-invalid", 7),
