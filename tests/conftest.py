@@ -4,6 +4,7 @@ import contextlib
 import hashlib
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -25,6 +26,10 @@ Stored = Callable[[str], Store]
 settings.register_profile("patchtool", deadline=None)
 settings.load_profile("patchtool")
 
+# Whoever runs the tests in the background ignores the interrupt, and so would every process that a test starts.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
 # Fetching a wheel needs the machine's own pip settings, which no test sees.
 _MACHINE = dict(os.environ)
 
@@ -33,7 +38,7 @@ _MACHINE = dict(os.environ)
 def _sealed(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
     home = tmp_path_factory.mktemp("home")
     for name in os.environ:
-        if name.startswith(("GIT_", "PIP_", "XDG_", "PATCHTOOL_")) or name.lower().endswith("_proxy"):
+        if name.startswith(("GIT_", "PIP_", "XDG_", "PATCHTOOL_", "MAKE", "MFLAGS")) or name.lower().endswith("_proxy"):
             monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("XDG_CONFIG_DIRS", str(home))
