@@ -13,8 +13,10 @@ import sys
 import tempfile
 import threading
 import time
+from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +28,7 @@ from patchtool.matrix.environment import cell_environment
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from patchtool.matrix.cell import Cell
+    from patchtool.matrix.cell import Cell, Drives
     from patchtool.matrix.subject import Subject
 
 _GRACE = 10.0
@@ -64,11 +66,13 @@ def run_emulated(cells: Sequence[Cell], subject: Subject, options: Options) -> I
         options: How.
     """
     jobs = max(1, min(options.jobs, len(cells)))
+    shares = _shares(cells)
     done: queue.SimpleQueue[CellResult | BaseException] = queue.SimpleQueue()
     stop = threading.Event()
     with tempfile.TemporaryDirectory(prefix="patchtool-cells-") as scratch, ThreadPoolExecutor(jobs) as pool:
-        for first in range(jobs):
-            pool.submit(_work, cells[first::jobs], subject, Path(scratch, str(first)), options, done, stop)
+        for number in range(jobs):
+            turned = shares[number % len(shares) :] + shares[: number % len(shares)]
+            pool.submit(_work, turned, subject, Path(scratch, str(number)), options, done, stop)
         try:
             for _ in cells:
                 result = done.get()
@@ -80,29 +84,40 @@ def run_emulated(cells: Sequence[Cell], subject: Subject, options: Options) -> I
 
 
 def _work(
-    cells: Sequence[Cell],
+    shares: Sequence[deque[Cell]],
     subject: Subject,
     scratch: Path,
     options: Options,
     done: queue.SimpleQueue[CellResult | BaseException],
     stop: threading.Event,
 ) -> None:
-    """Run a share of the cells; what goes wrong here is raised where the results are read."""
+    """Run cells of one share after the other; what goes wrong here is raised where the results are read."""
     try:
         scratch.mkdir()
-        for batch in _batches(cells) if options.fork else [[cell] for cell in cells]:
-            for result in _Worker(subject, scratch, options, stop).run(batch):
-                done.put(result)
-                if stop.is_set():
-                    return
+        for share in shares:
+            while share:
+                for result in _Worker(subject, scratch, options, stop).run(_taken(share, options.fork)):
+                    done.put(result)
+                    if stop.is_set():
+                        return
     except BaseException as error:  # noqa: BLE001
         done.put(error)
 
 
-def _batches(cells: Sequence[Cell]) -> list[list[Cell]]:
-    """The cells of each worker process: what one kind of test imports must neither slow nor break another."""
-    kinds = dict.fromkeys(cell.test.drives for cell in cells)
-    return [[cell for cell in cells if cell.test.drives is kind] for kind in kinds]
+def _shares(cells: Sequence[Cell]) -> list[deque[Cell]]:
+    """The cells by what their worker imports, which must neither slow nor break another: one import serves a share."""
+    shares: dict[Drives, deque[Cell]] = {}
+    for cell in cells:
+        shares.setdefault(cell.test.drives, deque()).append(cell)
+    return list(shares.values())
+
+
+def _taken(share: deque[Cell], all_of_it: bool) -> Iterator[Cell]:
+    """The next cells of a share that others take from too."""
+    with contextlib.suppress(IndexError):
+        yield share.popleft()
+        while all_of_it:
+            yield share.popleft()
 
 
 class _Worker:
@@ -115,8 +130,12 @@ class _Worker:
         self._stop = stop
         self._log = scratch / "stderr"
 
-    def run(self, cells: Sequence[Cell]) -> Iterator[CellResult]:
-        """Run cells; when the worker ends early, what is left is reported as not run."""
+    def run(self, cells: Iterator[Cell]) -> Iterator[CellResult]:
+        """Run cells of one share; when the worker ends early, what is left of it is reported as not run."""
+        first = next(cells, None)
+        if first is None:  # another worker took it
+            return
+        cells = chain([first], cells)
         try:
             process = self._start()
         except OSError as error:
@@ -124,7 +143,7 @@ class _Worker:
             return
         with process:
             try:
-                yield from self._converse(process, cells)
+                yield from self._converse(process, first.test.drives, cells)
             finally:
                 # the worker leads a session of its own: this also ends what a hanging cell started
                 with contextlib.suppress(ProcessLookupError):
@@ -143,13 +162,15 @@ class _Worker:
                 start_new_session=True,
             )
 
-    def _converse(self, process: subprocess.Popen[bytes], cells: Sequence[Cell]) -> Iterator[CellResult]:
+    def _converse(
+        self, process: subprocess.Popen[bytes], drives: Drives, cells: Iterator[Cell]
+    ) -> Iterator[CellResult]:
         options = self._options
         setup = {
             "tree": str(self._subject.tree),
             "replaced": self._subject.replaced,
             "fork": options.fork,
-            "drives": cells[0].test.drives.value,
+            "drives": drives.value,
         }
         ready = self._ask(process, setup, options.import_timeout)
         fault = "" if ready.get("ready") else f"the tree could not be imported: {ready.get('detail')}"
