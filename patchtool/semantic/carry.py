@@ -116,7 +116,7 @@ class Carrier:
 
 
 def old_statements(source: Source, statements: Sequence[ast.stmt], start: int = 0) -> list[Old]:
-    """Statements that have lines of their own, also those one ``if`` deeper.
+    """Statements that have lines of their own, also those inside of an ``if``.
 
     Args:
         source: The file.

@@ -189,29 +189,26 @@ def _cases(info: PatchInfo, patch: type[SemanticPatch], folder: Path, line: int)
     if not any(file.name == "before.py" for file in files):
         yield Complaint(info.codemod, 1, "no-case", "no cases/<case>/before.py shows that the patch works")
     for file in files:
-        wrong = _case(info, patch, file)
+        if file.name == "after.py":
+            continue
+        judgement = judge_file(info, patch, file.read_bytes())
+        wrong = _applies(info, judgement, file) if file.name == "before.py" else _case(judgement, file)
         if wrong:
             yield Complaint(str(file), 1, "case-failed", wrong)
-        elif file.name == "before.py" and (detail := _not_landed(info, patch, file)):
-            about = file.relative_to(Path(info.codemod).parent)
-            yield Complaint(
-                info.codemod, line, "result-not-landed", f"its own result on {about} is not landed: {detail}"
-            )
+        elif file.name == "before.py" and (detail := _not_landed(info, patch, judgement)):
+            told = f"its own result on {file.relative_to(folder.parent)} is not landed: {detail}"
+            yield Complaint(info.codemod, line, _OWN_RESULT, told)
 
 
-def _case(info: PatchInfo, patch: type[SemanticPatch], file: Path) -> str | None:
-    if file.name == "before.py":
-        return _applies(info, patch, file)
+def _case(judgement: Judgement, file: Path) -> str | None:
     expected = {"landed.py": (State.LANDED,), "conflict.py": (State.CONFLICT, State.AMBIGUOUS)}.get(file.name)
     if expected is None:
-        return None if file.name == "after.py" else "a case is before.py and after.py, landed.py or conflict.py"
-    judgement = judge_file(info, patch, file.read_bytes())
+        return "a case is before.py and after.py, landed.py or conflict.py"
     told = f"{judgement.state.value}: {judgement.detail or 'nothing to say'}"
     return None if judgement.state in expected else f"expected {expected[0].value}, came out as {told}"
 
 
-def _applies(info: PatchInfo, patch: type[SemanticPatch], file: Path) -> str | None:
-    judgement = judge_file(info, patch, file.read_bytes())
+def _applies(info: PatchInfo, judgement: Judgement, file: Path) -> str | None:
     data = judgement.contents.get(info.targets[0])
     if data is None:
         told = f"does not apply: {judgement.state.value}: {judgement.detail or 'nothing to do'}"
@@ -222,9 +219,8 @@ def _applies(info: PatchInfo, patch: type[SemanticPatch], file: Path) -> str | N
     return None if after.read_bytes() == data else "the result is not after.py"
 
 
-def _not_landed(info: PatchInfo, patch: type[SemanticPatch], file: Path) -> str | None:
+def _not_landed(info: PatchInfo, patch: type[SemanticPatch], judgement: Judgement) -> str | None:
     """Why what the patch itself makes of a case is not landed, which is the codemod's fault and not the case's."""
-    judgement = judge_file(info, patch, file.read_bytes())
     if judgement.reason == _OWN_RESULT:
         return judgement.detail
     again = judge_file(info, patch, judgement.contents[info.targets[0]])

@@ -68,14 +68,9 @@ def npu_fused_infer_attention_score(
     Source: torch_npu's documentation of the operator.
     """
     lengths = _HOST_INPUTS.get("actual_seq_lengths_kv", actual_seq_lengths_kv)
-    if block_table is None or lengths is None or input_layout not in ("TND", *_TOKENS_OF_ONE_LENGTH):
-        raise ValueError(f"npu_fused_infer_attention_score: no reference for {input_layout} without pages and lengths")
-    if input_layout in _TOKENS_OF_ONE_LENGTH:
-        ends = [query.shape[1] * row for row in range(1, query.shape[0] + 1)]
-    elif actual_seq_lengths is None:
-        raise ValueError("npu_fused_infer_attention_score: TND needs the ends of the requests")
-    else:
-        ends = [int(end) for end in actual_seq_lengths]
+    if block_table is None or lengths is None:
+        raise ValueError("npu_fused_infer_attention_score: no reference without pages and lengths")
+    ends = _ends(query, input_layout, actual_seq_lengths)
     if atten_mask is None and any(end - start > 1 for start, end in itertools.pairwise([0, *ends])):
         raise ValueError("npu_fused_infer_attention_score: several tokens without a mask have no reference")
     flat = query.reshape(math.prod(query.shape[: 1 if input_layout == "TND" else 2]), num_heads, -1)
@@ -88,6 +83,15 @@ def npu_fused_infer_attention_score(
             out[start:end] = _attend(flat[start:end], keys[slots], values[slots], scale)
     shape = query.shape[:-1] if input_layout != "BSH" else query.shape[:2]
     return out.view(*shape, -1), None
+
+
+def _ends(query: torch.Tensor, input_layout: str, told: Sequence[int] | None) -> list[int]:
+    """Where each request ends among the queries."""
+    if input_layout in _TOKENS_OF_ONE_LENGTH:
+        return [query.shape[1] * row for row in range(1, query.shape[0] + 1)]
+    if input_layout != "TND" or told is None:
+        raise ValueError(f"npu_fused_infer_attention_score: no reference for {input_layout} without ends of requests")
+    return [int(end) for end in told]
 
 
 def _into(*args: Any, out: Sequence[torch.Tensor], workspace: torch.Tensor, **same: Any) -> Sequence[torch.Tensor]:
