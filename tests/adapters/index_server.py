@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import base64
 import json
-import threading
 from collections import Counter
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import TYPE_CHECKING
+
+from tests.adapters.local_server import LocalServer
 
 if TYPE_CHECKING:
     import ssl
@@ -16,12 +17,7 @@ if TYPE_CHECKING:
 _NONE: dict[str, str] = {}
 
 
-class _Server(ThreadingHTTPServer):
-    def handle_error(self, *args: object) -> None:
-        """Be quiet about a client that ends the conversation; the client's own test tells what it made of it."""
-
-
-class Index:
+class Index(LocalServer):
     """Serves `routes` by path.
 
     Each route is a function of how often the path was asked for before, and of the request's headers; it
@@ -45,19 +41,8 @@ class Index:
             def log_message(self, *args: object) -> None:
                 """Be quiet."""
 
-        self._server = _Server(("127.0.0.1", 0), Handler)
-        if tls is not None:
-            # The handshake belongs to the request's thread: one that fails must not stop the others.
-            self._server.socket = tls.wrap_socket(self._server.socket, server_side=True, do_handshake_on_connect=False)
-        self.host = f"127.0.0.1:{self._server.server_port}"
+        super().__init__(Handler, tls)
         self.url = f"{'https' if tls else 'http'}://{self.host}/simple"
-        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01})
-        self._thread.start()
-
-    def close(self) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
 
     def answer(self, request: BaseHTTPRequestHandler) -> None:
         headers = dict(request.headers)

@@ -6,16 +6,17 @@ import base64
 import http.client
 import select
 import socket
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
+
+from tests.adapters.local_server import LocalServer
 
 if TYPE_CHECKING:
     from tests.adapters.index_server import Index
 
 
-class Proxy:
+class Proxy(LocalServer):
     """Forwards to one index, whatever host it is asked for: a host that exists nowhere is reached through it only.
 
     Args:
@@ -51,15 +52,7 @@ class Proxy:
             def log_message(self, *args: object) -> None:
                 """Be quiet."""
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.host = f"127.0.0.1:{self._server.server_port}"
-        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01})
-        self._thread.start()
-
-    def close(self) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
+        super().__init__(Handler)
 
     def forward(self, request: BaseHTTPRequestHandler, index: Index) -> None:
         url = urlsplit(request.path)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import shutil
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from patchtool.domain.release import Release
-from tests.cli.chromium import INSTALL, Browser, find
+from tests.cli.chromium import INSTALL, Browser, Page, find
 from tests.cli.lab import FILES, REPOSITORY, Person, checkout, plant
 
 if TYPE_CHECKING:
@@ -105,3 +105,22 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
     started = Browser(executable, tmp_path_factory.mktemp("chromium"))
     yield started
     started.close()
+
+
+@pytest.fixture
+def opened(browser: Browser, tmp_path: Path) -> Iterator[Callable[..., Page]]:
+    """A function that opens a page, given its text; in the end no page may have complained or asked the network."""
+    pages: list[tuple[Page, str]] = []
+
+    def open_page(words: str, at: str = "", **settings: Any) -> Page:
+        file = tmp_path / "opened.html"
+        file.write_text(words, encoding="utf-8")
+        page = browser.page(**settings).open(file.as_uri() + at)
+        pages.append((page, file.as_uri()))
+        return page
+
+    yield open_page
+    for page, url in pages:
+        assert page.complaints() == []
+        assert {request.split("#")[0] for request in page.requests()} == {url}
+        page.close()

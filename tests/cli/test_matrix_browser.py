@@ -1,15 +1,13 @@
 """The matrix's section in a real browser."""
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable
 
 import pytest
 
 from patchtool.cli.page import survey_page, test_page
 from patchtool.cli.page.results import results
 from tests.cli import surveys
-from tests.cli.chromium import Browser, Page
+from tests.cli.chromium import Page
 from tests.cli.looking import CONTRAST, FOCUS, shown
 from tests.cli.matrices import calm, hostile, large, mixed
 
@@ -18,25 +16,6 @@ PANEL = "document.getElementById('matrix-details')"
 IT_WORKS = "test/v0.5.13/emulated/pristine/one_fix::test_it_works"
 TWO = "test/v0.5.13/emulated/two_fix/two_fix::test_it_works"
 WRONG = "#test/v0.5.13/emulated/pristine/wrong::test_state"
-
-
-@pytest.fixture
-def opened(browser: Browser, tmp_path: Path) -> Iterator[Opened]:
-    """A function that opens a page; in the end no page may have complained or asked the network."""
-    pages: list[tuple[Page, str]] = []
-
-    def open_page(words: str, at: str = "", **settings: Any) -> Page:
-        file = tmp_path / "matrix.html"
-        file.write_text(words, encoding="utf-8")
-        page = browser.page(**settings).open(file.as_uri() + at)
-        pages.append((page, file.as_uri()))
-        return page
-
-    yield open_page
-    for page, url in pages:
-        assert page.complaints() == []
-        assert {request.split("#")[0] for request in page.requests()} == {url}
-        page.close()
 
 
 def panel(page: Page) -> str | None:

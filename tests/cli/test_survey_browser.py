@@ -1,13 +1,11 @@
 """The survey's page in a real browser."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from patchtool.cli.page import survey_page
-from patchtool.domain.report import Report
 from tests.cli.chromium import Browser, Page
 from tests.cli.looking import CONTRAST, FOCUS, shown
 from tests.cli.surveys import calm, diff, hostile, large, troubled
@@ -17,22 +15,9 @@ PANEL = "document.getElementById('details')"
 
 
 @pytest.fixture
-def opened(browser: Browser, tmp_path: Path) -> Iterator[Opened]:
-    """A function that opens a report's page; in the end no page may have complained or asked the network."""
-    pages: list[tuple[Page, str]] = []
-
-    def open_page(report: Report, at: str = "", **settings: Any) -> Page:
-        file = tmp_path / "survey.html"
-        file.write_text(survey_page(report), encoding="utf-8")
-        page = browser.page(**settings).open(file.as_uri() + at)
-        pages.append((page, file.as_uri()))
-        return page
-
-    yield open_page
-    for page, url in pages:
-        assert page.complaints() == []
-        assert {request.split("#")[0] for request in page.requests()} == {url}
-        page.close()
+def opened(opened: Opened) -> Opened:
+    """A function that opens a report's page."""
+    return lambda report, *at, **settings: opened(survey_page(report), *at, **settings)
 
 
 def panel(page: Page) -> str | None:
