@@ -13,8 +13,18 @@ from patchtool.domain.errors import EnvironmentFault
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-PACKAGES = ("numpy", "sgl-kernel-npu", "torch", "torch-npu", "transformers", "triton", "triton-ascend", "xgrammar")
-"""Distributions whose version matters."""
+PACKAGES = (
+    "numpy",
+    "setproctitle",
+    "sgl-kernel-npu",
+    "torch",
+    "torch-npu",
+    "transformers",
+    "triton",
+    "triton-ascend",
+    "xgrammar",
+)
+"""Distributions whose version, or absence, changes what a cell says."""
 
 _PROBE = """
 import importlib.metadata as metadata, json, platform, sys
