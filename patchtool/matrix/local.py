@@ -131,7 +131,7 @@ class _Worker:
         self._log = scratch / "stderr"
 
     def run(self, cells: Iterator[Cell]) -> Iterator[CellResult]:
-        """Run cells of one share until the worker ends; none of it can be run where the tree cannot be imported."""
+        """Run cells of one share; when the worker ends early, what is left of it is reported as not run."""
         first = next(cells, None)
         if first is None:  # another worker took it
             return
@@ -182,6 +182,8 @@ class _Worker:
                 answer = self._ask(process, self._job(cell), self._seconds(cell) + grace)
             if "outcome" not in answer:
                 raise EnvironmentFault(f"the worker answered {answer!r}")
+            if answer.get("last"):
+                fault = fault or str(answer["detail"])
             yield CellResult(
                 cell,
                 Outcome(answer["outcome"]),
@@ -190,8 +192,6 @@ class _Worker:
                 dict(answer.get("numbers", {})),
                 tuple(answer.get("looked_at", ())),
             )
-            if answer.get("last"):  # the cell's fault, not the tree's: another worker takes the rest
-                return
 
     def _job(self, cell: Cell) -> dict[str, object]:
         return {

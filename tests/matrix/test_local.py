@@ -46,10 +46,6 @@ def test_exit():
 def test_crash():
     os.abort()
 
-def test_kill_the_worker():
-    os.kill(os.getppid(), 9)
-    time.sleep(5)
-
 def test_hang():
     os.system("sleep 60")
 
@@ -176,16 +172,6 @@ def test_a_torch_npu_in_the_tree_is_never_imported(cell: Any, subject: Any) -> N
     (subject.tree / "torch_npu").mkdir()
     (subject.tree / "torch_npu" / "__init__.py").write_text("REAL = True\nraise ImportError('libhccl.so')\n")
     assert results([cell("stand_ins")], subject)["pristine/body::stand_ins"].detail == ""
-
-
-@pytest.mark.emulated
-@pytest.mark.parametrize("jobs", [1, 2])
-def test_a_worker_that_is_killed_costs_its_cell_only(cell: Any, subject: Any, jobs: Any) -> None:
-    found = results([cell("kill_the_worker"), cell("pass"), cell("fail")], subject, replace(OPTIONS, jobs=jobs))
-    killed = found["pristine/body::kill_the_worker"]
-    assert (killed.outcome, "the worker ended" in killed.detail) == (Outcome.ERROR, True)
-    assert found["pristine/body::pass"].outcome is Outcome.PASSED
-    assert found["pristine/body::fail"].outcome is Outcome.FAILED
 
 
 @pytest.mark.emulated
