@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from patchtool.adapters.store import default_path
+from patchtool.adapters.store.store import default_path
 from patchtool.domain.release import Release
 
 ROOT = Path(__file__).resolve().parents[1]

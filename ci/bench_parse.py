@@ -13,7 +13,7 @@ import libcst
 import tomllib
 
 import patchtool.semantic.kind
-import patchtool.semantic.writing  # noqa: F401 -- the same imports as the survey's
+import patchtool.semantic.writing.write  # noqa: F401 -- the same imports as the survey's
 
 
 def blobs(store: str, patches: str) -> list[str]:

@@ -2,6 +2,7 @@
 
 import contextlib
 import hashlib
+import importlib.util
 import os
 import shutil
 import signal
@@ -15,7 +16,7 @@ import pytest
 from hypothesis import settings
 
 from patchtool.adapters.files import locked
-from patchtool.adapters.store import Store
+from patchtool.adapters.store.store import Store
 from patchtool.adapters.upstreams.pypi import PyPI
 from patchtool.domain.release import Release
 
@@ -32,6 +33,15 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 # Fetching a wheel needs the machine's own pip settings, which no test sees.
 _MACHINE = dict(os.environ)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    missing = [name for name in ("torch", "triton") if importlib.util.find_spec(name) is None]
+    if missing and os.environ.get("PATCHTOOL_REQUIRE_CONSUMERS") != "1":
+        skip = pytest.mark.skip(reason=f"{' and '.join(missing)} not installed: pip install '.[emulated]'")
+        for item in items:
+            if item.get_closest_marker("emulated"):
+                item.add_marker(skip)
 
 
 @pytest.fixture(autouse=True)

@@ -6,8 +6,8 @@ from typing import Any
 
 import torch
 
-from patchtool.matrix.emulation.expect import equal, no_error, trial
-from patchtool.matrix.emulation.upstream import fitted, module
+from patchtool.emulation.expect import equal, no_error, trial
+from patchtool.emulation.upstream import fitted, module
 
 
 def kv_pool(*, copy: bool) -> Any:

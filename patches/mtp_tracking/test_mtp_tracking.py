@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from patchtool.matrix.emulation.expect import equal, same_state, trial
-from patchtool.matrix.emulation.kernels.storage import as_stored
-from patchtool.matrix.emulation.rig import Rig
+from patchtool.emulation.expect import equal, same_state, trial
+from patchtool.emulation.kernels.storage import as_stored
+from patchtool.emulation.rig import Rig
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from patchtool.matrix.emulation.expect import equal, trial
-from patchtool.matrix.emulation.rig import Rig
-from patchtool.matrix.emulation.shape import Shape
+from patchtool.emulation.expect import equal, trial
+from patchtool.emulation.rig import Rig
+from patchtool.emulation.shape import Shape
 
 DRAFTS = 3
 CAPTURED = 4

@@ -8,9 +8,9 @@ from typing import Any
 import torch
 from torch.overrides import TorchFunctionMode
 
-from patchtool.matrix.emulation.expect import equal, record, same_state, trial
-from patchtool.matrix.emulation.rig import Rig
-from patchtool.matrix.emulation.shape import Shape, Tokens
+from patchtool.emulation.expect import equal, record, same_state, trial
+from patchtool.emulation.rig import Rig
+from patchtool.emulation.shape import Shape, Tokens
 
 OWN = (3, 4, 5, 6)
 TRACKED = (9, 10, 12, 13)

@@ -20,7 +20,7 @@ _USERINFO = re.compile(r"(?<=://)[^/\s]+@")
 _DEBIAN = {"python3": "python3-minimal", "pip": "python3-pip", "dpkg-source": "dpkg-dev"}
 
 
-class Result(NamedTuple):
+class ProcessResult(NamedTuple):
     """What a finished process left: its output and its exit code."""
 
     stdout: bytes
@@ -59,7 +59,7 @@ def run(
     stdin: bytes | None = None,
     env: Mapping[str, str] | None = None,
     check: bool = True,
-) -> Result:
+) -> ProcessResult:
     """Run a program to its end.
 
     Args:
@@ -79,7 +79,7 @@ def run(
         raise _not_started(argv, cwd, error) from error
     if check and done.returncode != 0:
         raise ProcessFailed(argv, done.returncode, done.stderr.strip() or done.stdout)
-    return Result(done.stdout, done.stderr, done.returncode)
+    return ProcessResult(done.stdout, done.stderr, done.returncode)
 
 
 @contextmanager

@@ -9,18 +9,18 @@ from typing import Annotated
 import typer
 
 import patchtool
-from patchtool.cli.face import Face, Globals
-from patchtool.cli.running import mapped as _mapped
-from patchtool.cli.running import one_of as _one_of
-from patchtool.cli.running import page as _page
-from patchtool.cli.running import paged as _paged
-from patchtool.cli.running import path as _path
-from patchtool.cli.running import remember
-from patchtool.cli.running import run_for_page as _run_for_page
-from patchtool.cli.running import seconds as _seconds
-from patchtool.cli.running import session as _session
-from patchtool.cli.running import show as _show
-from patchtool.cli.running import tested as _tested
+from patchtool.cli.options import GlobalOptions, OutputOptions
+from patchtool.cli.runtime import mapped as _mapped
+from patchtool.cli.runtime import one_of as _one_of
+from patchtool.cli.runtime import page as _page
+from patchtool.cli.runtime import paged as _paged
+from patchtool.cli.runtime import path as _path
+from patchtool.cli.runtime import remember
+from patchtool.cli.runtime import run_for_page as _run_for_page
+from patchtool.cli.runtime import seconds as _seconds
+from patchtool.cli.runtime import session as _session
+from patchtool.cli.runtime import show as _show
+from patchtool.cli.runtime import tested as _tested
 from patchtool.domain.errors import InputError
 
 app = typer.Typer(
@@ -69,7 +69,11 @@ def everywhere(
 ) -> None:
     """Options that may stand before or behind any verb."""
     del version
-    remember(Globals(Face(json, quiet, verbose, not no_color), project, store, offline, find_links, lock_timeout))
+    remember(
+        GlobalOptions(
+            OutputOptions(json, quiet, verbose, not no_color), project, store, offline, find_links, lock_timeout
+        )
+    )
 
 
 @app.command(epilog="Example: patchtool fetch v0.5.14")

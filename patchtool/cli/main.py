@@ -131,7 +131,7 @@ def hoisted(argv: Sequence[str]) -> tuple[list[str], list[str], list[str]]:
 
 
 def _failed(error: PatchtoolError, front: Sequence[str], rest: Sequence[str]) -> int:
-    from patchtool.cli.render import error_text, silence_stdout, write_error_json
+    from patchtool.cli.reports.text import error_text, silence_stdout, write_error_json
 
     try:
         if "--json" in front:

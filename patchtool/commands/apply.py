@@ -7,15 +7,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from patchtool.adapters.commits import PatchCommit, Written
-from patchtool.commands.diffing import git_diff
-from patchtool.commands.locking import judged, pin_moved
-from patchtool.commands.rendering import Rendering, selected
-from patchtool.commands.session import Session, upstream_of
+from patchtool.adapters.git.commits import PatchCommit, Written
 from patchtool.domain.errors import ExitCode, RefusedError
 from patchtool.domain.ports import Tree
 from patchtool.domain.release import Release
-from patchtool.domain.report import PatchReport, Report, Result
+from patchtool.domain.report import OutputTree, PatchReport, Report
+from patchtool.workflow.diffs import git_diff
+from patchtool.workflow.lock_comparison import pin_moved, render_checked
+from patchtool.workflow.rendering import Rendering, selected
+from patchtool.workflow.session import Session, upstream_of
 
 
 class ApplyOptions(NamedTuple):
@@ -63,14 +63,14 @@ def _to_output(session: Session, options: ApplyOptions) -> Report:
     project = session.project
     stored = session.pinned(fetch=options.fetch)
     tree = session.store.tree(stored.commit)
-    settled = judged(session, tree, stored.release, selected(project.patches, options.only, options.skip))
+    settled = render_checked(session, tree, stored.release, selected(project.patches, options.only, options.skip))
     moved = pin_moved(project.lock, stored.release)
     code = max(settled.exit_code, ExitCode.FINDINGS) if moved else settled.exit_code
     dest = options.output or _default_output(session, stored.release)
     notes = [*session.notes(), *settled.notes, *([moved] if moved else [])]
     written = None
     if code < ExitCode.CONFLICT and not options.dry_run:
-        from patchtool.adapters.output import write_output
+        from patchtool.adapters.git.patched_repository import write_output
 
         commits, branch = patch_commits(settled.rendering), branch_for(stored.release)
         written = write_output(
@@ -101,28 +101,28 @@ def _default_output(session: Session, release: Release) -> Path:
 
 
 def _to_tree(session: Session, folder: Path, options: ApplyOptions) -> Report:
-    from patchtool.adapters.workplace import write  # late: only a tree needs it
-    from patchtool.commands.trees import at_rest, judge_tree, looked_at, tree_upstream
+    from patchtool.adapters.worktree import write  # late: only a tree needs it
+    from patchtool.workflow.worktrees import at_rest, judge_tree, looked_at, tree_upstream
 
     timeout = session.lock_timeout
-    workplace, recovered = (looked_at(folder), ()) if options.dry_run else at_rest(folder, timeout)
-    release, pin = workplace.release, session.project.pin.release
+    worktree, recovered = (looked_at(folder), ()) if options.dry_run else at_rest(folder, timeout)
+    release, pin = worktree.release, session.project.pin.release
     if release not in (None, pin) and not options.force and not options.dry_run:
         raise RefusedError(
             f"{folder} is {release}, the pin is {pin}",
             hint=f"patchtool status --tree {folder} only looks, apply --force writes it all the same",
         )
-    settled, notes = judge_tree(session, workplace, only=options.only, skip=options.skip)
+    settled, notes = judge_tree(session, worktree, only=options.only, skip=options.skip)
     written = None
     if settled.exit_code < ExitCode.CONFLICT and not options.dry_run:
         commits, branch = patch_commits(settled.rendering), branch_for(release or pin)
-        written = write(workplace, commits, commit=options.commit, branch=branch, lock_timeout=timeout)
-    every = (*recovered, *session.notes(), *workplace.notes, *notes, *settled.notes)
+        written = write(worktree, commits, commit=options.commit, branch=branch, lock_timeout=timeout)
+    every = (*recovered, *session.notes(), *worktree.notes, *notes, *settled.notes)
     diff = diff_of(settled.rendering, settled.tree) if options.diff else ""
     return Report(
         "apply",
         settled.exit_code,
-        tree_upstream(workplace),
+        tree_upstream(worktree),
         _result(folder, written),
         settled.rendering.patches,
         _headline(settled.rendering, str(folder), written, options),
@@ -132,11 +132,11 @@ def _to_tree(session: Session, folder: Path, options: ApplyOptions) -> Report:
     )
 
 
-def _result(folder: Path, written: Written | None, base: str = "") -> Result | None:
+def _result(folder: Path, written: Written | None, base: str = "") -> OutputTree | None:
     if written is None:
         return None
     commit = written.commits[-1] if written.commits else base
-    return Result(str(folder), commit, written.tree, changed=not written.unchanged)
+    return OutputTree(str(folder), commit, written.tree, changed=not written.unchanged)
 
 
 def unapply(session: Session, folder: Path) -> Report:
@@ -146,17 +146,17 @@ def unapply(session: Session, folder: Path) -> Report:
         session: The run.
         folder: The folder it was applied to.
     """
-    from patchtool.adapters.workplace import unapply as take_out
-    from patchtool.commands.trees import at_rest
+    from patchtool.adapters.worktree import unapply as take_out
+    from patchtool.workflow.worktrees import at_rest
 
-    workplace, recovered = at_rest(folder, session.lock_timeout)
-    paths = take_out(workplace, lock_timeout=session.lock_timeout)
+    worktree, recovered = at_rest(folder, session.lock_timeout)
+    paths = take_out(worktree, lock_timeout=session.lock_timeout)
     count = f"{len(paths)} {'file' if len(paths) == 1 else 'files'}"
     return Report(
         "unapply",
-        result=Result(str(folder), changed=bool(paths or recovered)),
+        result=OutputTree(str(folder), changed=bool(paths or recovered)),
         headline=f"{count} of {folder} as before" if paths else f"nothing is applied to {folder}, nothing to do",
-        notes=(*recovered, *workplace.notes),
+        notes=(*recovered, *worktree.notes),
         extra={"files": paths},
         kind="none",
     )

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from patchtool.adapters.project import Project
-from patchtool.commands.session import Session
+from patchtool.adapters.project.project import Project
 from patchtool.domain.errors import ExitCode
-from patchtool.domain.report import Finding, Report
+from patchtool.domain.report import LintFinding, Report
 from patchtool.domain.state import State
+from patchtool.workflow.session import Session
 
 
 def check(session: Session) -> Report:
@@ -26,7 +26,7 @@ def check(session: Session) -> Report:
     from patchtool.semantic.lint import lint  # late: a project that cannot be read needs no engine
 
     found = [complaint for info in patches for complaint in lint(info)]
-    told = [Finding(_short(f"{c.path}:{c.line}", project.root), _short(c.message, project.root)) for c in found]
+    told = [LintFinding(_short(f"{c.path}:{c.line}", project.root), _short(c.message, project.root)) for c in found]
     count = f"{len(patches)} patches, pin {pin.release}"
     return Report(
         "check",

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from patchtool.commands.apply import diff_of
-from patchtool.commands.diffing import stat
-from patchtool.commands.locking import judged
-from patchtool.commands.rendering import selected
-from patchtool.commands.session import Session, upstream_of
 from patchtool.domain.errors import ExitCode, InputError
 from patchtool.domain.report import Report
+from patchtool.workflow.diffs import stat
+from patchtool.workflow.lock_comparison import render_checked
+from patchtool.workflow.rendering import selected
+from patchtool.workflow.session import Session, upstream_of
 
 
 def diff(session: Session, *, on: str | None, patch: str | None, as_stat: bool) -> Report:
@@ -24,7 +24,7 @@ def diff(session: Session, *, on: str | None, patch: str | None, as_stat: bool) 
     selected(project.patches, (patch,) if patch else (), ())
     stored = session.named(on)
     tree = session.store.tree(stored.commit)
-    settled = judged(session, tree, stored.release)
+    settled = render_checked(session, tree, stored.release)
     chosen = [p for p in settled.rendering.patches if patch in (None, p.info.name)]
     text = stat(chosen) if as_stat else diff_of(settled.rendering, tree, chosen[0] if patch else None)
     nothing = [f"{p.info.name}: {p.judgement.state.value}, nothing to show" for p in chosen if not p.judgement.contents]
@@ -60,7 +60,7 @@ def compare(session: Session, between: str) -> Report:
     for text in (old, new.lstrip(".")):
         stored = session.named(text)
         tree = session.store.tree(stored.commit)
-        rendering = judged(session, tree, stored.release).rendering
+        rendering = render_checked(session, tree, stored.release).rendering
         code = max(code, rendering.exit_code)
         tips.append((stored.commit, render_commits(session.store.git, stored, rendering)))
     text = range_diff(session.store.git, tips[0], tips[1])

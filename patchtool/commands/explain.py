@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from patchtool.adapters.stored import StoredRelease
-from patchtool.commands.locking import judged
-from patchtool.commands.rendering import selected
-from patchtool.commands.session import Session, upstream_of
+from patchtool.adapters.store.records import StoredRelease
 from patchtool.domain.release import Release
 from patchtool.domain.report import PatchReport, Report
 from patchtool.domain.state import State
+from patchtool.workflow.lock_comparison import render_checked
+from patchtool.workflow.rendering import selected
+from patchtool.workflow.session import Session, upstream_of
 
 
 def explain(session: Session, name: str, *, on: str | None, tree: Path | None) -> Report:
@@ -25,22 +25,22 @@ def explain(session: Session, name: str, *, on: str | None, tree: Path | None) -
     project = session.project
     selected(project.patches, (name,), ())
     if tree is not None:
-        from patchtool.commands.trees import judge_tree, looked_at, tree_upstream  # late: only a tree needs it
+        from patchtool.workflow.worktrees import judge_tree, looked_at, tree_upstream  # late: only a tree needs it
 
-        workplace = looked_at(tree)
-        settled, notes = judge_tree(session, workplace)
+        worktree = looked_at(tree)
+        settled, notes = judge_tree(session, worktree)
         found = next(p for p in settled.rendering.patches if p.info.name == name)
         return Report(
             "explain",
             found.judgement.state.exit_code,
-            tree_upstream(workplace),
+            tree_upstream(worktree),
             patches=(found,),
             notes=notes,
             kind="explain",
         )
     stored = session.named(on)
     content = session.store.tree(stored.commit)
-    settled = judged(session, content, stored.release)
+    settled = render_checked(session, content, stored.release)
     found = next(p for p in settled.rendering.patches if p.info.name == name)
     since, note = _since(session, stored, found)
     return Report(
@@ -70,5 +70,5 @@ def _since(session: Session, stored: StoredRelease, found: PatchReport) -> tuple
 
 def _state_on(session: Session, stored: StoredRelease, name: str) -> State:
     tree = session.store.tree(stored.commit)
-    patches = judged(session, tree, stored.release).rendering.patches
+    patches = render_checked(session, tree, stored.release).rendering.patches
     return next(p.judgement.state for p in patches if p.info.name == name)

@@ -6,12 +6,12 @@ import tempfile
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
-from patchtool.adapters.stored import StoredRelease
+from patchtool.adapters.store.records import StoredRelease
 from patchtool.adapters.upstreams import Artifact, Upstream, open_upstream, pinned
-from patchtool.commands.session import Session, missing, upstream_of
 from patchtool.domain.errors import EnvironmentFault, InputError
 from patchtool.domain.release import Release
 from patchtool.domain.report import Report
+from patchtool.workflow.session import Session, missing, upstream_of
 
 _FILES = (".whl", ".tar.gz")
 

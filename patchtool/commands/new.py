@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 
-from patchtool.adapters.project import SERIES, Project
-from patchtool.adapters.textdiff import TextChange, of_commit, of_diff
-from patchtool.adapters.together import write_together
-from patchtool.commands.session import Session
+from patchtool.adapters.git.text_changes import TextChange, of_commit, of_diff
+from patchtool.adapters.project.project import SERIES, Project
+from patchtool.adapters.project.transaction import write_all
 from patchtool.domain.errors import InputError
 from patchtool.domain.report import Report
+from patchtool.workflow.session import Session
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 _LAYOUT = "python/"
@@ -64,7 +64,7 @@ def new(session: Session, name: str, *, source: str | None, tree: Path | None) -
     series = project.root / SERIES
     listed = series.read_bytes()
     contents[SERIES] = listed + (b"" if listed.endswith(b"\n") or not listed else b"\n") + f"{name}\n".encode()
-    written = write_together(project.root, contents)
+    written = write_all(project.root, contents)
     todo = sum(data.count(b"TODO") for data in contents.values())
     return Report(
         "new",

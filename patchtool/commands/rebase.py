@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from patchtool.adapters.project import LOCK, PIN, Project, write_lock
-from patchtool.adapters.stored import StoredRelease
-from patchtool.adapters.together import write_together
-from patchtool.commands.locking import judged, placed, record, settle
-from patchtool.commands.rendering import Rendering, render, selected
-from patchtool.commands.session import Session, missing, upstream_of
+from patchtool.adapters.project.project import LOCK, PIN, Project, write_lock
+from patchtool.adapters.project.transaction import write_all
+from patchtool.adapters.store.records import StoredRelease
 from patchtool.domain.changelog import with_entry
 from patchtool.domain.errors import EnvironmentFault, ExitCode, InputError
 from patchtool.domain.lock import Lock
 from patchtool.domain.patch import PatchInfo
 from patchtool.domain.pin import Pin
-from patchtool.domain.rebase import Plan, Step
+from patchtool.domain.rebase import RebasePlan, RebaseStep
 from patchtool.domain.release import Release
 from patchtool.domain.report import Report
 from patchtool.domain.state import Proof, State
+from patchtool.workflow.lock_comparison import check_against_lock, record, render_checked, with_locations
+from patchtool.workflow.rendering import Rendering, render, selected
+from patchtool.workflow.session import Session, missing, upstream_of
 
 CHANGELOG = "CHANGELOG.md"
 LATEST = "latest"
@@ -56,13 +56,13 @@ def rebase(session: Session, options: RebaseOptions) -> Report:
     known = session.store.release(release)
     hashes, notes = _hashes(session, release, known)
     stored = _brought(session, release, hashes, known)
-    patches = placed(pointed(project.patches, options.at), project.lock, release)
+    patches = with_locations(pointed(project.patches, options.at), project.lock, release)
     tree = session.store.tree(stored.commit)
     lock = _accepted(project.lock, options)
-    settled = settle(render(patches, tree, release, session.cache), lock, release, tree)
+    settled = check_against_lock(render(patches, tree, release, session.cache), lock, release, tree)
     rendering, code = settled.rendering, _exit_code(settled.rendering, options)
     start = origin(project)
-    plan = Plan(start, release, _steps(session, start, rendering, release))
+    plan = RebasePlan(start, release, _steps(session, start, rendering, release))
     written: list[str] = []
     if code is ExitCode.OK and not options.dry_run:
         written = _write(project, Pin(project.pin.project, release, hashes), stored, rendering, plan, options)
@@ -181,7 +181,7 @@ def _exit_code(rendering: Rendering, options: RebaseOptions) -> ExitCode:
     return max(codes, default=ExitCode.OK)
 
 
-def _steps(session: Session, start: Release, rendering: Rendering, to: Release) -> tuple[Step, ...]:
+def _steps(session: Session, start: Release, rendering: Rendering, to: Release) -> tuple[RebaseStep, ...]:
     before = _states_on(session, start)
     steps = []
     for patch in rendering.patches:
@@ -189,7 +189,7 @@ def _steps(session: Session, start: Release, rendering: Rendering, to: Release) 
         changed = None
         if now.exit_code >= ExitCode.CONFLICT:
             changed = _changed_on(session, patch.info, start, to)
-        steps.append(Step(patch.info.name, before.get(patch.info.name), now.value, changed))
+        steps.append(RebaseStep(patch.info.name, before.get(patch.info.name), now.value, changed))
     return tuple(steps)
 
 
@@ -200,7 +200,7 @@ def _states_on(session: Session, release: Release) -> Mapping[str, str]:
     stored = session.store.release(release)
     if stored is None:
         return {}
-    found = judged(session, session.store.tree(stored.commit), stored.release).rendering.patches
+    found = render_checked(session, session.store.tree(stored.commit), stored.release).rendering.patches
     return {p.info.name: p.judgement.state.value for p in found}
 
 
@@ -219,7 +219,7 @@ def _changed_on(session: Session, info: PatchInfo, start: Release, to: Release) 
 
 
 def _write(
-    project: Project, pin: Pin, stored: StoredRelease, rendering: Rendering, plan: Plan, options: RebaseOptions
+    project: Project, pin: Pin, stored: StoredRelease, rendering: Rendering, plan: RebasePlan, options: RebaseOptions
 ) -> list[str]:
     lock = record(project.lock, stored, rendering)
     lock = _accepted(lock, options, (stored.release,))
@@ -228,10 +228,10 @@ def _write(
     contents = {LOCK: write_lock(lock), PIN: pin.format().encode()}
     if plan.moves:
         contents[CHANGELOG] = with_entry(text, plan.sentence(pin.project)).encode()
-    return write_together(project.root, contents)
+    return write_all(project.root, contents)
 
 
-def _headline(plan: Plan, code: ExitCode, written: Sequence[str], options: RebaseOptions) -> str:
+def _headline(plan: RebasePlan, code: ExitCode, written: Sequence[str], options: RebaseOptions) -> str:
     if code >= ExitCode.CONFLICT:
         return f"nothing was written: {plan.failed} must be settled first"
     if code is not ExitCode.OK:

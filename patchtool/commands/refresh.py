@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from patchtool.adapters.commits import import_stream
 from patchtool.adapters.files import atomic_write
-from patchtool.adapters.output import modes_of
-from patchtool.adapters.plumbing import Git
-from patchtool.adapters.project import LOCK, write_lock
-from patchtool.adapters.stored import StoredRelease
+from patchtool.adapters.git.commits import import_stream
+from patchtool.adapters.git.patched_repository import modes_of
+from patchtool.adapters.git.plumbing import Git
+from patchtool.adapters.project.project import LOCK, write_lock
+from patchtool.adapters.store.records import StoredRelease
 from patchtool.commands.apply import patch_commits
-from patchtool.commands.locking import placed, record
-from patchtool.commands.rendering import Rendering, render, selected
-from patchtool.commands.session import Session, upstream_of
 from patchtool.domain.errors import ExitCode
 from patchtool.domain.patch import PatchInfo
 from patchtool.domain.report import Report
+from patchtool.workflow.lock_comparison import record, with_locations
+from patchtool.workflow.rendering import Rendering, render, selected
+from patchtool.workflow.session import Session, upstream_of
 
 _RENDERED = "refs/rendered"
 
@@ -31,7 +31,7 @@ def refresh(session: Session, names: Sequence[str]) -> Report:
     project = session.own_project("refresh")
     selected(project.patches, names, ())
     stored = session.pinned()
-    patches = placed(project.patches, project.lock, stored.release)
+    patches = with_locations(project.patches, project.lock, stored.release)
     rendering = render(patches, session.store.tree(stored.commit), stored.release, session.cache)
     code = rendering.exit_code
     old = project.lock.releases.get(stored.release)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from patchtool.commands.locking import judged, pin_moved
-from patchtool.commands.session import Session, upstream_of
 from patchtool.domain.errors import ExitCode
 from patchtool.domain.report import Report
+from patchtool.workflow.lock_comparison import pin_moved, render_checked
+from patchtool.workflow.session import Session, upstream_of
 
 
 def status(session: Session, *, on: str | None, tree: Path | None) -> Report:
@@ -23,7 +23,7 @@ def status(session: Session, *, on: str | None, tree: Path | None) -> Report:
     stored = session.named(on)
     project = session.project
     content = session.store.tree(stored.commit)
-    settled = judged(session, content, stored.release)
+    settled = render_checked(session, content, stored.release)
     moved = pin_moved(project.lock, project.pin.release)
     return Report(
         "status",
@@ -35,14 +35,14 @@ def status(session: Session, *, on: str | None, tree: Path | None) -> Report:
 
 
 def _of_tree(session: Session, folder: Path) -> Report:
-    from patchtool.commands.trees import judge_tree, looked_at, tree_upstream  # late: only a tree needs it
+    from patchtool.workflow.worktrees import judge_tree, looked_at, tree_upstream  # late: only a tree needs it
 
-    workplace = looked_at(folder)
-    settled, notes = judge_tree(session, workplace)
+    worktree = looked_at(folder)
+    settled, notes = judge_tree(session, worktree)
     return Report(
         "status",
         settled.exit_code,
-        tree_upstream(workplace),
+        tree_upstream(worktree),
         patches=settled.rendering.patches,
-        notes=(*session.notes(), *workplace.notes, *notes, *settled.notes),
+        notes=(*session.notes(), *worktree.notes, *notes, *settled.notes),
     )

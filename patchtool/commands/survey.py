@@ -8,16 +8,16 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from multiprocessing import get_all_start_methods, get_context
 
-from patchtool.adapters.stored import StoredRelease
-from patchtool.adapters.tree import GitTree
+from patchtool.adapters.git.commit_tree import GitTree
+from patchtool.adapters.store.records import StoredRelease
 from patchtool.commands.apply import diff_of
-from patchtool.commands.rendering import Rendering, kept, render, selected
-from patchtool.commands.session import Session
 from patchtool.domain.errors import EnvironmentFault, ExitCode, InputError
 from patchtool.domain.ports import Tree
 from patchtool.domain.release import Release
 from patchtool.domain.report import Report
 from patchtool.domain.survey import Survey, SurveyedRelease
+from patchtool.workflow.rendering import Rendering, cached_rendering, render, selected
+from patchtool.workflow.session import Session
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ def _judged(session: Session, stored: Sequence[StoredRelease], trees: Sequence[G
     patches = session.project.patches
     found: dict[int, Rendering] = {}
     for index, (release, tree) in enumerate(zip(stored, trees)):
-        known = kept(patches, tree, release.release, session.cache)
+        known = cached_rendering(patches, tree, release.release, session.cache)
         if known is not None:
             found[index] = known
     missing = [index for index in range(len(stored)) if index not in found]
@@ -135,7 +135,7 @@ def _spread(session: Session, jobs: Sequence[tuple[Release, GitTree]]) -> Iterat
         yield from map(judge, jobs)
         return
     import patchtool.semantic.kind  # before the fork, so that the workers need not
-    import patchtool.semantic.writing  # noqa: F401
+    import patchtool.semantic.writing.write  # noqa: F401
 
     global _JUDGE
     _JUDGE = judge

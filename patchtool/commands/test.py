@@ -10,28 +10,28 @@ from pathlib import Path
 from typing import TypeVar
 
 from patchtool.adapters.files import atomic_write
-from patchtool.adapters.project import LOCK, Project, write_lock
-from patchtool.adapters.redmemory import proven_red, remember_red
-from patchtool.commands.locking import judged
-from patchtool.commands.session import Session, upstream_of
-from patchtool.commands.subjects import Ground, ground_of_release, ground_of_tree, subject
-from patchtool.commands.testing import document, exit_code_of
+from patchtool.adapters.project.project import LOCK, Project, write_lock
+from patchtool.adapters.project.red_tests import proven_red, remember_red
 from patchtool.domain.errors import InputError
 from patchtool.domain.lock import Lock
-from patchtool.domain.report import Report, Upstream
+from patchtool.domain.report import Report, UpstreamReport
 from patchtool.domain.state import Proof
 from patchtool.matrix.cell import Cell, CellResult, Colour, Mode, Outcome, Test, Tier
-from patchtool.matrix.collect import collect_patch, collect_suite
-from patchtool.matrix.executors import executor
-from patchtool.matrix.executors.settings import Settings
-from patchtool.matrix.fingerprint import fingerprint
-from patchtool.matrix.local import Options
-from patchtool.matrix.matrixfile import Matrix, read_matrix
-from patchtool.matrix.plan import Series
-from patchtool.matrix.resultcache import ResultCache
-from patchtool.matrix.rowplan import Planned, planned
+from patchtool.matrix.planning.collect import collect_patch, collect_suite
+from patchtool.matrix.planning.matrix_file import Matrix, read_matrix
+from patchtool.matrix.planning.plan import Series
+from patchtool.matrix.planning.rows import PlannedCell, planned
+from patchtool.matrix.running.executors import executor
+from patchtool.matrix.running.executors.settings import Settings
+from patchtool.matrix.running.fingerprint import fingerprint
+from patchtool.matrix.running.local import Options
+from patchtool.matrix.running.result_cache import ResultCache
 from patchtool.matrix.static import STATIC_TESTS
-from patchtool.matrix.verdict import Judged, PatchProof, judge, prove
+from patchtool.matrix.verdict import CellVerdict, PatchProof, judge, prove
+from patchtool.workflow.lock_comparison import render_checked
+from patchtool.workflow.matrix_results import document, exit_code_of
+from patchtool.workflow.matrix_trees import BaseTree, ground_of_release, ground_of_tree, subject
+from patchtool.workflow.session import Session, upstream_of
 
 MATRIX = "ci/matrix.toml"
 _E = TypeVar("_E", Mode, Tier)
@@ -108,7 +108,7 @@ class Tested:
     """
 
     report: Report
-    verdicts: tuple[Judged, ...]
+    verdicts: tuple[CellVerdict, ...]
     proofs: tuple[PatchProof, ...]
 
 
@@ -169,7 +169,7 @@ def _tests(project: Project, options: TestOptions) -> list[Test]:
     return [t for t in found if not options.patches or t.owner in options.patches or t.gate]
 
 
-def _grounds(session: Session, matrix: Matrix, options: TestOptions) -> list[Ground]:
+def _grounds(session: Session, matrix: Matrix, options: TestOptions) -> list[BaseTree]:
     if options.tree is not None:
         return [ground_of_tree(session, options.tree)]
     if options.releases == ("all",):
@@ -180,10 +180,10 @@ def _grounds(session: Session, matrix: Matrix, options: TestOptions) -> list[Gro
 
 
 def _plan(
-    session: Session, ground: Ground, matrix: Matrix, tests: Sequence[Test], options: TestOptions
-) -> tuple[Series, Planned]:
+    session: Session, ground: BaseTree, matrix: Matrix, tests: Sequence[Test], options: TestOptions
+) -> tuple[Series, PlannedCell]:
     """The cells of one release, as far as they were asked for."""
-    settled = judged(session, ground.tree, ground.release)
+    settled = render_checked(session, ground.tree, ground.release)
     states = {p.info.name: p.judgement.state for p in settled.rendering.patches}
     series = Series(ground.release, states, {p.info.name: p.info.requires for p in settled.rendering.patches})
     whole = planned(matrix, series, tests, session.project.pin.release, session.project.root / MATRIX)
@@ -194,10 +194,10 @@ def _plan(
         for cell in whole.cells
         if cell.tier in tiers and cell.test.runs_in(modes) and (cell.test.gate or options.select in cell.id)
     )
-    return series, Planned(cells, whole.notes)
+    return series, PlannedCell(cells, whole.notes)
 
 
-def _cache(session: Session, grounds: Sequence[Ground], options: TestOptions) -> ResultCache:
+def _cache(session: Session, grounds: Sequence[BaseTree], options: TestOptions) -> ResultCache:
     """What cells said before, on releases from the store: a folder of somebody's may change under us."""
     commits = {ground.release: ground.stored.commit for ground in grounds if ground.stored is not None}
     return ResultCache(session.store.path / "results", commits, fingerprint(options.python or sys.executable))
@@ -211,7 +211,7 @@ def _member(kind: type[_E], text: str) -> _E:
     return kind(text)
 
 
-def _execute(session: Session, run: Run, grounds: Sequence[Ground], cache: ResultCache, options: TestOptions) -> None:
+def _execute(session: Session, run: Run, grounds: Sequence[BaseTree], cache: ResultCache, options: TestOptions) -> None:
     chosen = Options(cache=session.store.path / "bytecode")
     if options.python:
         chosen = replace(chosen, python=options.python)
@@ -255,10 +255,10 @@ def _record(project: Project, proofs: Sequence[PatchProof]) -> list[str]:
     return [f"{LOCK} records the proofs"]
 
 
-def _upstream(session: Session, grounds: Sequence[Ground]) -> Upstream | None:
+def _upstream(session: Session, grounds: Sequence[BaseTree]) -> UpstreamReport | None:
     if len(grounds) != 1:
         return None
     ground = grounds[0]
     if ground.stored is None:
-        return Upstream(ground.release, "tree")
+        return UpstreamReport(ground.release, "tree")
     return upstream_of(ground.stored, session.project.pin.hashes)

@@ -53,7 +53,7 @@ class PatchInfo(NamedTuple):
         return (*self.targets, *self.reads)
 
 
-class Goal(NamedTuple):
+class GoalEvidence(NamedTuple):
     """One thing that must be true of the code, and whether it was and is.
 
     Args:
@@ -136,7 +136,7 @@ class Judgement(NamedTuple):
     state: State
     reason: str | None = None
     detail: str = ""
-    goals: tuple[Goal, ...] = ()
+    goals: tuple[GoalEvidence, ...] = ()
     sites: tuple[Site, ...] = ()
     candidates: tuple[Candidate, ...] = ()
     changes: tuple[Change, ...] = ()

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 _FAILED = ("conflict", "ambiguous", "blocked", "crashed")
 
 
-class Step(NamedTuple):
+class RebaseStep(NamedTuple):
     """One patch in the plan.
 
     Args:
@@ -26,7 +26,7 @@ class Step(NamedTuple):
     changed_on: Release | None = None
 
 
-class Plan(NamedTuple):
+class RebasePlan(NamedTuple):
     """Where from, where to, and every patch.
 
     Args:
@@ -37,7 +37,7 @@ class Plan(NamedTuple):
 
     start: Release
     to: Release
-    steps: tuple[Step, ...]
+    steps: tuple[RebaseStep, ...]
 
     @property
     def moves(self) -> bool:

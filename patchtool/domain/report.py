@@ -10,14 +10,14 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from patchtool.domain.patch import Judgement, PatchInfo
-    from patchtool.domain.rebase import Plan
+    from patchtool.domain.rebase import RebasePlan
     from patchtool.domain.release import Release
     from patchtool.domain.survey import Survey
 
 SCHEMA = 1
 
 
-class Upstream(NamedTuple):
+class UpstreamReport(NamedTuple):
     """The upstream state that a report is about.
 
     Args:
@@ -48,7 +48,7 @@ class Upstream(NamedTuple):
         }
 
 
-class Result(NamedTuple):
+class OutputTree(NamedTuple):
     """What was written.
 
     Args:
@@ -136,7 +136,7 @@ class PatchReport(NamedTuple):
         }
 
 
-class Finding(NamedTuple):
+class LintFinding(NamedTuple):
     """One complaint of ``check``: where, and what is wrong."""
 
     where: str
@@ -163,8 +163,8 @@ class Report(NamedTuple):
 
     verb: str
     exit_code: ExitCode = ExitCode.OK
-    upstream: Upstream | None = None
-    result: Result | None = None
+    upstream: UpstreamReport | None = None
+    result: OutputTree | None = None
     patches: tuple[PatchReport, ...] = ()
     headline: str = ""
     notes: tuple[str, ...] = ()
@@ -172,7 +172,7 @@ class Report(NamedTuple):
     extra: Mapping[str, Any] = {}
     kind: str = "table"
     survey: Survey | None = None
-    plan: Plan | None = None
+    plan: RebasePlan | None = None
 
     def to_json(self) -> dict[str, Any]:
         """The whole document."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from patchtool.matrix.verdict import Judged, PatchProof
+    from patchtool.matrix.verdict import CellVerdict, PatchProof
 
 
-def cell_document(judged: Judged) -> dict[str, Any]:
+def cell_document(judged: CellVerdict) -> dict[str, Any]:
     """One cell."""
     result, cell = judged.result, judged.result.cell
     return {

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from patchtool.matrix.cell import CellResult, Test
-    from patchtool.matrix.plan import Series
+    from patchtool.matrix.planning.plan import Series
 
 _KEYS = {"name", "edits"}
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from patchtool.domain.release import Release
     from patchtool.matrix.cell import CellResult
-    from patchtool.matrix.plan import Series
+    from patchtool.matrix.planning.plan import Series
 
 
 _SHUT = "a test of the kernel references is not green on this release"
@@ -22,7 +22,7 @@ _UNSEEN = "this test was not seen red anywhere, so its green shows nothing"
 
 
 @dataclass(frozen=True)
-class Judged:
+class CellVerdict:
     """A result with its verdict, and why where the outcome alone does not tell."""
 
     result: CellResult
@@ -53,7 +53,7 @@ class PatchProof:
     detail: str = ""
 
 
-def judge(results: Sequence[CellResult], proven_red: Iterable[str] = ()) -> tuple[Judged, ...]:
+def judge(results: Sequence[CellResult], proven_red: Iterable[str] = ()) -> tuple[CellVerdict, ...]:
     """Give every result its verdict.
 
     Args:
@@ -79,22 +79,22 @@ def judge(results: Sequence[CellResult], proven_red: Iterable[str] = ()) -> tupl
     return tuple(_judge(result, shut=(result.cell.release, result.cell.tier) in shut, red=red) for result in results)
 
 
-def _judge(result: CellResult, *, shut: bool, red: set[str]) -> Judged:
+def _judge(result: CellResult, *, shut: bool, red: set[str]) -> CellVerdict:
     cell = result.cell
     if not result.outcome.ran:
-        return Judged(result, Verdict.COULD_NOT_RUN)
+        return CellVerdict(result, Verdict.COULD_NOT_RUN)
     if shut and not cell.test.gate:
-        return Judged(result, Verdict.COULD_NOT_RUN, _SHUT)
+        return CellVerdict(result, Verdict.COULD_NOT_RUN, _SHUT)
     if cell.expected is None:
-        return Judged(result, Verdict.COULD_NOT_RUN, _UNKNOWN)
+        return CellVerdict(result, Verdict.COULD_NOT_RUN, _UNKNOWN)
     if result.outcome is not cell.expected.outcome:
-        return Judged(result, Verdict.UNEXPECTED, cell.reason)
+        return CellVerdict(result, Verdict.UNEXPECTED, cell.reason)
     if result.outcome is Outcome.PASSED and cell.test.needs and cell.test.name not in red:
-        return Judged(result, Verdict.COULD_NOT_RUN, _UNSEEN)
-    return Judged(result, Verdict.AS_EXPECTED, cell.reason)
+        return CellVerdict(result, Verdict.COULD_NOT_RUN, _UNSEEN)
+    return CellVerdict(result, Verdict.AS_EXPECTED, cell.reason)
 
 
-def prove(series: Series, judged: Sequence[Judged]) -> tuple[PatchProof, ...]:
+def prove(series: Series, judged: Sequence[CellVerdict]) -> tuple[PatchProof, ...]:
     """Compare what the code of each patch says with what its tests say.
 
     Args:
@@ -105,7 +105,7 @@ def prove(series: Series, judged: Sequence[Judged]) -> tuple[PatchProof, ...]:
     return tuple(_prove(series, name, here) for name in series.states)
 
 
-def _prove(series: Series, name: str, judged: Sequence[Judged]) -> PatchProof:
+def _prove(series: Series, name: str, judged: Sequence[CellVerdict]) -> PatchProof:
     state = series.states[name]
     landed = state is State.LANDED
     pristine, first = _colour(name, (), judged, landed=landed)
@@ -123,7 +123,9 @@ def _prove(series: Series, name: str, judged: Sequence[Judged]) -> PatchProof:
     return PatchProof(name, series.release, state, pristine, patched, verdict, detail)
 
 
-def _colour(name: str, subset: tuple[str, ...], judged: Sequence[Judged], *, landed: bool) -> tuple[Colour | None, str]:
+def _colour(
+    name: str, subset: tuple[str, ...], judged: Sequence[CellVerdict], *, landed: bool
+) -> tuple[Colour | None, str]:
     """What a patch's own tests say of one tree, and the detail that decided it."""
     own = [each for each in judged if (each.result.cell.test.owner, each.result.cell.patches) == (name, subset)]
     if not own:

@@ -4,7 +4,7 @@ A patch is a goal, not a diff: where (a scope), what is there (a template of the
 (goals), and what shows that it is needed (a defect). Importing this package loads neither LibCST nor anything heavy.
 """
 
-from patchtool.semantic.patch import (
+from patchtool.semantic.vocabulary.patch import (
     Fact,
     Methods,
     Rule,

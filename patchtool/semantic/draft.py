@@ -11,14 +11,14 @@ from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 
 from patchtool.domain.patch import PatchInfo
+from patchtool.semantic.language.names import locals_of
+from patchtool.semantic.language.nodes import walk
+from patchtool.semantic.language.scopes import ScopeNode, symbols
+from patchtool.semantic.language.source import Source
 from patchtool.semantic.lint import judge_file
 from patchtool.semantic.load import codemod_of
-from patchtool.semantic.match import same
-from patchtool.semantic.names import locals_of
-from patchtool.semantic.scopes import ScopeNode, symbols
-from patchtool.semantic.source import Source
-from patchtool.semantic.template import is_hole
-from patchtool.semantic.tree import walk
+from patchtool.semantic.matching.template import is_hole
+from patchtool.semantic.matching.unify import same
 
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
@@ -166,12 +166,12 @@ def _holed(before: str, after: str, local: frozenset[str]) -> tuple[str, str]:
 
 def _renamed(text: str, names: dict[str, str]) -> str:
     tree = ast.parse(text)
-    places = {(n.lineno, n.col_offset): n.id for n in walk(tree) if isinstance(n, ast.Name) and n.id in names}
+    analyses = {(n.lineno, n.col_offset): n.id for n in walk(tree) if isinstance(n, ast.Name) and n.id in names}
     lines = text.splitlines(keepends=True)
     for token in reversed(list(tokenize.generate_tokens(io.StringIO(text).readline))):
         row, column = token.start
         line = lines[row - 1] if row <= len(lines) else ""
-        if token.type == tokenize.NAME and (row, len(line[:column].encode())) in places:
+        if token.type == tokenize.NAME and (row, len(line[:column].encode())) in analyses:
             lines[row - 1] = line[:column] + names[token.string] + line[token.end[1] :]
     return "".join(lines)
 

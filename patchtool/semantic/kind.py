@@ -9,19 +9,19 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from patchtool.domain.objects import blob_id
-from patchtool.domain.patch import Candidate, Change, Goal, Judgement, PatchInfo, Site
+from patchtool.domain.patch import Candidate, Change, GoalEvidence, Judgement, PatchInfo, Site
 from patchtool.domain.ports import Tree
 from patchtool.domain.release import Release
 from patchtool.domain.state import State
-from patchtool.semantic.candidates import candidates
-from patchtool.semantic.decide import Decision, decide
-from patchtool.semantic.evidence import Held
-from patchtool.semantic.facts import missing_facts
-from patchtool.semantic.judge import RuleVerdict, examine
+from patchtool.semantic.judging.candidates import candidates
+from patchtool.semantic.judging.decide import Decision, decide
+from patchtool.semantic.judging.examine import RuleVerdict, examine
+from patchtool.semantic.judging.facts import missing_facts
+from patchtool.semantic.language.source import Source, Unparsable
 from patchtool.semantic.load import CodemodError, load_codemod
-from patchtool.semantic.patch import Rule, SemanticPatch
-from patchtool.semantic.source import Source, Unparsable
-from patchtool.semantic.substitute import CannotFill
+from patchtool.semantic.vocabulary.goals import Held
+from patchtool.semantic.vocabulary.patch import Rule, SemanticPatch
+from patchtool.semantic.writing.fill import CannotFill
 
 
 class Located(NamedTuple):
@@ -86,7 +86,7 @@ def judge_patch(info: PatchInfo, patch: type[SemanticPatch], tree: Tree, release
 def _write(
     patch: type[SemanticPatch], rules: Sequence[Rule], decision: Decision, located: Located, base: Judgement
 ) -> Judgement:
-    from patchtool.semantic.writing import write_rules  # late: what landed is not written
+    from patchtool.semantic.writing.write import write_rules  # late: what landed is not written
 
     try:
         after = write_rules(decision.write, located.sources)
@@ -102,8 +102,8 @@ def _write(
     goals = tuple(goal._replace(held_after=True) for goal in base.goals)
     done = base._replace(goals=goals, changes=changes, contents=contents)
     if located.moved:
-        places = ", ".join(f"{old} is now {new}" for old, new in located.moved.items())
-        return done.as_state(State.DRIFTED, "target-moved", places)
+        analyses = ", ".join(f"{old} is now {new}" for old, new in located.moved.items())
+        return done.as_state(State.DRIFTED, "target-moved", analyses)
     return done
 
 
@@ -179,14 +179,14 @@ def report(
 ) -> Judgement:
     """Put a decision and its evidence into words."""
     goals = tuple(
-        Goal(name, f.held is Held.YES, f.held is Held.YES, f"{v.path}:{f.where}" if f.where else f.why)
+        GoalEvidence(name, f.held is Held.YES, f.held is Held.YES, f"{v.path}:{f.where}" if f.where else f.why)
         for v in verdicts
         for name, f in v.goals.items()
     )
-    sites = tuple(Site(v.path, hit.line, p.scope.symbol, v.rule.name) for v in verdicts for p, hit in v.hits)
+    sites = tuple(Site(v.path, match.line, p.scope.symbol, v.rule.name) for v in verdicts for p, match in v.matches)
     near: list[Candidate] = []
     if decision.state is State.CONFLICT:
         for verdict in verdicts:
-            if not verdict.hits and not verdict.landed:
+            if not verdict.matches and not verdict.landed:
                 near += candidates(verdict, sources[verdict.rule.target])
     return Judgement(decision.state, decision.reason, decision.detail, goals, sites, tuple(near), notes=notes)

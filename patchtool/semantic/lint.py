@@ -16,12 +16,12 @@ from pathlib import Path
 from patchtool.domain.objects import blob_id
 from patchtool.domain.patch import Judgement, PatchInfo
 from patchtool.domain.state import State
-from patchtool.semantic.edits import Edit, MethodEdit
 from patchtool.semantic.kind import judge_patch
+from patchtool.semantic.language.nodes import walk
 from patchtool.semantic.load import CodemodError, load_codemod
-from patchtool.semantic.patch import Rule, SemanticPatch, Transform
-from patchtool.semantic.template import TemplateError, is_hole, template
-from patchtool.semantic.tree import walk
+from patchtool.semantic.matching.template import TemplateError, is_hole, template
+from patchtool.semantic.vocabulary.edits import Edit, MethodEdit
+from patchtool.semantic.vocabulary.patch import Rule, SemanticPatch, Transform
 
 _TEMPLATES = frozenset({"anchor", "pattern", "patterns", "mention", "uses", "ahead_of", "condition", "conditions"})
 

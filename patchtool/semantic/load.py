@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
-from patchtool.semantic.patch import SemanticPatch
+from patchtool.semantic.vocabulary.patch import SemanticPatch
 
 
 class CodemodError(Exception):

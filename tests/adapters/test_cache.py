@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from patchtool.adapters.cache import JudgementCache
-from patchtool.domain.patch import Candidate, Change, Goal, Judgement, Site
+from patchtool.adapters.store.judgement_cache import JudgementCache
+from patchtool.domain.patch import Candidate, Change, GoalEvidence, Judgement, Site
 from patchtool.domain.state import Proof, State
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ judgements = st.builds(
     state=st.sampled_from(State),
     reason=st.none() | text,
     detail=text,
-    goals=st.lists(st.builds(Goal, text, st.booleans(), st.booleans(), text), max_size=3).map(tuple),
+    goals=st.lists(st.builds(GoalEvidence, text, st.booleans(), st.booleans(), text), max_size=3).map(tuple),
     sites=st.lists(st.builds(Site, text, number, text, text), max_size=3).map(tuple),
     candidates=st.lists(st.builds(Candidate, text, number, text, st.floats(0, 1), text, text), max_size=3).map(tuple),
     changes=st.lists(st.builds(Change, text, text, text), max_size=3).map(tuple),
@@ -34,7 +34,7 @@ judgements = st.builds(
     notes=st.lists(text, max_size=2).map(tuple),
     proof=st.sampled_from(Proof),
 )
-ONE = Judgement(State.APPLIED, contents={"python/a.py": b"\xff\r\n\0"}, goals=(Goal("g", False, True),))
+ONE = Judgement(State.APPLIED, contents={"python/a.py": b"\xff\r\n\0"}, goals=(GoalEvidence("g", False, True),))
 
 
 @given(judgement=judgements, key=text)
@@ -116,7 +116,8 @@ def test_a_hit_is_quick(tmp_path: Path) -> None:
 
 def test_cached_reading_loads_the_standard_library_only() -> None:
     code = (
-        "import sys; import patchtool.adapters.cache, patchtool.adapters.store, patchtool.adapters.tree\n"
+        "import sys; import patchtool.adapters.store.judgement_cache, patchtool.adapters.store.store\n"
+        "import patchtool.adapters.git.commit_tree\n"
         "heavy = {'requests', 'pypi_simple', 'filelock', 'platformdirs', 'packaging', 'git', 'libcst'}\n"
         "sys.exit(str(heavy & set(sys.modules)) if heavy & set(sys.modules) else 0)"
     )

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
-from patchtool.adapters.members import PathCheck
-from patchtool.adapters.plumbing import Git
+from patchtool.adapters.git.plumbing import Git
+from patchtool.adapters.store.members import PathCheck
 
 
 @pytest.mark.parametrize(

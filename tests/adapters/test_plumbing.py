@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from patchtool.adapters import plumbing
-from patchtool.adapters.plumbing import LOWEST_GIT, Git, check_git_version, sealed_environment
-from patchtool.adapters.tree import GitTree
+from patchtool.adapters.git import plumbing
+from patchtool.adapters.git.commit_tree import GitTree
+from patchtool.adapters.git.plumbing import LOWEST_GIT, Git, check_git_version, sealed_environment
 from patchtool.domain.errors import EnvironmentFault
 
 if TYPE_CHECKING:

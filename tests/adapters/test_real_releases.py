@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from patchtool.adapters.store import Store
+from patchtool.adapters.store.store import Store
 from patchtool.domain.release import Release
 from tests.conftest import sha256
 

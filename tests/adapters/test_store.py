@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from patchtool.adapters import store as store_module
 from patchtool.adapters.files import locked
-from patchtool.adapters.store import Store
+from patchtool.adapters.store import store as store_module
+from patchtool.adapters.store.store import Store
 from patchtool.domain.errors import EnvironmentFault, InputError, RefusedError
 from patchtool.domain.release import Release
 from tests.adapters.archives import FILES, METADATA, VERSION, entry, make_sdist, make_wheel
@@ -347,7 +347,7 @@ def test_an_import_that_is_killed_leaves_nothing_visible(store: Store, path: Pat
     digest = make_wheel(path, files)
     code = (
         "import os, sys; from pathlib import Path\n"
-        "from patchtool.adapters.store import Store; from patchtool.domain.release import Release\n"
+        "from patchtool.adapters.store.store import Store; from patchtool.domain.release import Release\n"
         "def stop(done, total):\n"
         "    if done > total / 2: os.kill(os.getpid(), 9)\n"
         "store, release, wheel, digest = sys.argv[1:]\n"

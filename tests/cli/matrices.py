@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from patchtool.commands.testing import document
+from patchtool.workflow.matrix_results import document
 from tests.cli.run_of_cells import judged, proofs
 from tests.cli.surveys import EVIL
 

@@ -5,8 +5,8 @@ from pathlib import Path
 from patchtool.domain.release import Release
 from patchtool.domain.state import State
 from patchtool.matrix.cell import Cell, CellResult, Colour, Mode, Outcome, Test, Tier
-from patchtool.matrix.plan import Series
-from patchtool.matrix.verdict import Judged, PatchProof, judge, prove
+from patchtool.matrix.planning.plan import Series
+from patchtool.matrix.verdict import CellVerdict, PatchProof, judge, prove
 
 RELEASE = Release("0.5.13")
 ROOT = Path("/project")
@@ -44,7 +44,7 @@ def results() -> list[CellResult]:
     ]
 
 
-def judged() -> tuple[Judged, ...]:
+def judged() -> tuple[CellVerdict, ...]:
     return judge(results())
 
 

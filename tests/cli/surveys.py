@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from patchtool.domain.patch import Candidate, Change, Goal, Judgement, PatchInfo, Site
+from patchtool.domain.patch import Candidate, Change, GoalEvidence, Judgement, PatchInfo, Site
 from patchtool.domain.release import Release
 from patchtool.domain.report import PatchReport, Report
 from patchtool.domain.state import Proof, State
@@ -33,8 +33,8 @@ def judged(state: State, *, evil: str = "", proof: Proof = Proof.NONE) -> Judgem
     """What a state usually comes with."""
     landed = state is L
     goals = (
-        Goal(f"the slots are looked up{evil}", landed, state is not C, f"{FILE}:12" if landed else "not there"),
-        Goal("the layer uses them", landed, state is not C, f"{FILE}:40{evil}" if landed else "not there"),
+        GoalEvidence(f"the slots are looked up{evil}", landed, state is not C, f"{FILE}:12" if landed else "not there"),
+        GoalEvidence("the layer uses them", landed, state is not C, f"{FILE}:40{evil}" if landed else "not there"),
     )
     return Judgement(
         state,

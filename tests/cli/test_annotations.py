@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from patchtool.cli.annotations import github_annotations
+from patchtool.cli.reports.github import github_annotations
 from tests.cli.run_of_cells import ROOT, judged, proofs
 
 

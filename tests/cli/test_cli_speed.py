@@ -33,7 +33,7 @@ HEAVY = {
     "patchtool.semantic.kind",
     "patchtool.commands.fetch",
     "patchtool.commands.survey",
-    "patchtool.adapters.git",
+    "patchtool.adapters.git.repository",
     "patchtool.adapters.upstreams",
 }
 SCRIPT = """
@@ -60,7 +60,7 @@ def test_status_loads_nothing_heavy(me: Person, locked: bool) -> None:
     assert me("status").code == 0
     loaded = modules(me, "status")
     assert not loaded & HEAVY
-    assert not [name for name in loaded if name.startswith("patchtool.adapters.workplace")]
+    assert not [name for name in loaded if name.startswith("patchtool.adapters.worktree")]
     assert "patchtool.commands.apply" not in loaded
 
 

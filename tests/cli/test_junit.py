@@ -7,7 +7,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from patchtool.cli.junit import junit_xml
+from patchtool.cli.reports.junit import junit_xml
 from tests.cli.run_of_cells import judged, proofs
 
 _MISSING = importlib.util.find_spec("junitparser") is None

@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from patchtool.cli.summary import headline, sentences, spans
-from patchtool.cli.survey import survey_markdown, survey_text
+from patchtool.cli.reports.survey_summary import headline, sentences, spans
+from patchtool.cli.reports.survey_table import survey_markdown, survey_text
 from patchtool.domain.report import Report
 from patchtool.domain.state import Proof, State
 from patchtool.domain.survey import Survey

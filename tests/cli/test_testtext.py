@@ -1,6 +1,6 @@
 """The terminal's text of a run."""
 
-from patchtool.cli.testtext import matrix_text
+from patchtool.cli.reports.matrix_text import matrix_text
 from tests.cli.run_of_cells import judged, proofs
 
 

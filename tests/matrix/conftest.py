@@ -1,31 +1,16 @@
 """Series and tests out of thin air; and a tree small enough to import at once."""
 
-import importlib.util
-import os
 from pathlib import Path
 
 import pytest
 
 from patchtool.domain.release import Release
 from patchtool.domain.state import State
+from patchtool.emulation.preload import NEEDED
 from patchtool.matrix.cell import Test
-from patchtool.matrix.emulation.preload import NEEDED
-from patchtool.matrix.plan import Series
+from patchtool.matrix.planning.plan import Series
 
 RELEASE = Release("0.5.13")
-
-
-def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "emulated: runs cells, needs the packages of the 'emulated' extra")
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    missing = [name for name in ("torch", "triton") if importlib.util.find_spec(name) is None]
-    if missing and os.environ.get("PATCHTOOL_REQUIRE_CONSUMERS") != "1":
-        skip = pytest.mark.skip(reason=f"{' and '.join(missing)} not installed: pip install '.[emulated]'")
-        for item in items:
-            if item.get_closest_marker("emulated"):
-                item.add_marker(skip)
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import pytest
 
 from patchtool.domain.errors import InputError
 from patchtool.matrix.cell import Drives, Mode, Tier
-from patchtool.matrix.collect import collect_patch, collect_suite, read_tests
+from patchtool.matrix.planning.collect import collect_patch, collect_suite, read_tests
 
 
 def written(folder: Path, text: str) -> Path:

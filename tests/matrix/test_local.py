@@ -15,9 +15,9 @@ import pytest
 
 from patchtool.domain.errors import InputError
 from patchtool.matrix.cell import Cell, Outcome, Test, Tier
-from patchtool.matrix.local import Options
-from patchtool.matrix.run import run_cells
-from patchtool.matrix.subject import Subject
+from patchtool.matrix.release_trees import ReleaseTrees
+from patchtool.matrix.running.local import Options
+from patchtool.matrix.running.run import run_cells
 
 from .conftest import RELEASE
 
@@ -28,7 +28,7 @@ OPTIONS = Options(timeout=20)
 
 BODY = """
 import os, sys, time
-from patchtool.matrix.emulation import expect
+from patchtool.emulation import expect
 
 def test_pass():
     expect.record(answer=42)
@@ -88,8 +88,8 @@ def cell(tmp_path: Path) -> Any:
 
 
 @pytest.fixture
-def subject(small_tree: Path) -> Subject:
-    return Subject(RELEASE, small_tree, {("one",): PATCHED})
+def subject(small_tree: Path) -> ReleaseTrees:
+    return ReleaseTrees(RELEASE, small_tree, {("one",): PATCHED})
 
 
 def results(cells: Any, subject: Any, options: Any = OPTIONS) -> Any:

@@ -2,13 +2,13 @@ from pathlib import Path
 
 import pytest
 
-from patchtool.adapters.project import Project
+from patchtool.adapters.project.project import Project
 from patchtool.domain.errors import InputError
 from patchtool.domain.release import Release
 from patchtool.matrix.cell import Mode, Tier
-from patchtool.matrix.collect import collect_patch, collect_suite
-from patchtool.matrix.matrixfile import TIMEOUTS, Row, read_matrix
-from patchtool.matrix.plan import KnownRed
+from patchtool.matrix.planning.collect import collect_patch, collect_suite
+from patchtool.matrix.planning.matrix_file import TIMEOUTS, MatrixRow, read_matrix
+from patchtool.matrix.planning.plan import KnownRed
 
 PROJECT = Path(__file__).parents[2]
 REQUIRES = {"one": (), "two": ("one",), "three": ()}
@@ -22,7 +22,7 @@ def test_rows_and_known_reds(tmp_path: Path) -> None:
         '[[known-red]]\ntests = ["a", "b"]\nreleases = ["0.5.13"]\nreason = "because"\n'
     )
     matrix = read_matrix(path, REQUIRES)
-    assert matrix.rows == (Row("proofs", (Tier.NPU,), (None, Release("0.5.14"))),)
+    assert matrix.rows == (MatrixRow("proofs", (Tier.NPU,), (None, Release("0.5.14"))),)
     assert matrix.known_red == (KnownRed("0.5.13", "a", "because"), KnownRed("0.5.13", "b", "because"))
     assert set(matrix.timeouts.values()) == {5.0}
 
@@ -32,7 +32,7 @@ def test_rows_with_subsets_modes_and_a_time_of_their_own(tmp_path: Path) -> None
     text = '[[rows]]\npatches = [["three", "one"], [], ["one", "three"]]\nmodes = ["graph"]\ntimeout = 7.5\n'
     path.write_text("[timeout]\nemulated = 9\n" + text + ENDS)
     matrix = read_matrix(path, REQUIRES)
-    assert matrix.rows == (Row("", (Tier.NPU,), (None,), (("one", "three"), ()), (Mode.GRAPH,), 7.5),)
+    assert matrix.rows == (MatrixRow("", (Tier.NPU,), (None,), (("one", "three"), ()), (Mode.GRAPH,), 7.5),)
     assert matrix.timeouts == {**TIMEOUTS, Tier.EMULATED: 9.0}
 
 

@@ -6,7 +6,7 @@ import pytest
 from patchtool.domain.errors import InputError
 from patchtool.matrix.cell import CellResult, Outcome
 from patchtool.matrix.mutants import Mutant, fates, mutant_cells, mutated, read_mutants
-from patchtool.matrix.plan import Series
+from patchtool.matrix.planning.plan import Series
 
 from .conftest import a_test
 

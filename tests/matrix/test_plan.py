@@ -5,7 +5,7 @@ import pytest
 
 from patchtool.domain.state import State
 from patchtool.matrix.cell import Colour, Drives
-from patchtool.matrix.plan import KnownRed, Series, ablation_cells, expected_colour, proof_cells
+from patchtool.matrix.planning.plan import KnownRed, Series, ablation_cells, expected_colour, proof_cells
 
 from .conftest import RELEASE, a_test
 

@@ -10,24 +10,24 @@ from typing import Any
 
 import pytest
 
-from patchtool.adapters.metadata import read_patch
-from patchtool.commands.rendering import render, selected
+from patchtool.adapters.project.metadata import read_patch
 from patchtool.domain.objects import blob_id
 from patchtool.domain.patch import PatchInfo
 from patchtool.domain.release import Release
 from patchtool.domain.series import parse_series
 from patchtool.domain.state import Proof
 from patchtool.matrix.cell import Cell, Drives, Outcome, Tier, Verdict
-from patchtool.matrix.collect import collect_patch, collect_suite
 from patchtool.matrix.document import cell_document, proof_document
-from patchtool.matrix.local import Options
-from patchtool.matrix.matrixfile import read_matrix
 from patchtool.matrix.mutants import fates, mutant_cells, mutated, read_mutants
-from patchtool.matrix.plan import Series, ablation_cells, proof_cells
-from patchtool.matrix.run import run_cells
+from patchtool.matrix.planning.collect import collect_patch, collect_suite
+from patchtool.matrix.planning.matrix_file import read_matrix
+from patchtool.matrix.planning.plan import Series, ablation_cells, proof_cells
+from patchtool.matrix.release_trees import ReleaseTrees
+from patchtool.matrix.running.local import Options
+from patchtool.matrix.running.run import run_cells
 from patchtool.matrix.static import STATIC_TESTS
-from patchtool.matrix.subject import Subject
 from patchtool.matrix.verdict import judge, prove
+from patchtool.workflow.rendering import render, selected
 
 pytestmark = pytest.mark.emulated
 PROJECT = Path(__file__).parents[2]
@@ -67,7 +67,7 @@ class Rendered:
         overlays = {
             subset: self._render(selected(self._infos, subset, ()), release).contents for subset in subsets if subset
         }
-        self.subject = Subject(release, root, overlays)
+        self.subject = ReleaseTrees(release, root, overlays)
 
     def _render(self, infos: tuple[PatchInfo, ...], release: Release) -> Any:
         return render(infos, self._tree, release)
@@ -145,7 +145,7 @@ def test_every_mutant_is_killed(rendered: Any, options: Any) -> None:
         subset = pin.series.with_required(mutant.patch)
         key = (*subset, mutant.label)
         overlays[key] = mutated(mutant, pin.subject.overlays[subset])
-    subject = Subject(pin.series.release, pin.subject.tree, overlays)
+    subject = ReleaseTrees(pin.series.release, pin.subject.tree, overlays)
     found = fates(list(run_cells(mutant_cells(pin.series, TESTS, mutants), [subject], options)))
     assert len(found) == len(mutants) > 20
     assert [fate for fate in found if not fate.killed] == []

@@ -9,10 +9,10 @@ import pytest
 from patchtool.domain.release import Release
 from patchtool.domain.state import State
 from patchtool.matrix.cell import Cell, Colour, Mode, Test, Tier
-from patchtool.matrix.matrixfile import Matrix, Row
-from patchtool.matrix.npu.models import Accuracy, ModelRow, Served
-from patchtool.matrix.plan import KnownRed, Series, ablation_cells
-from patchtool.matrix.rowplan import planned
+from patchtool.matrix.npu.models import Accuracy, ModelRow, ServedConfig
+from patchtool.matrix.planning.matrix_file import Matrix, MatrixRow
+from patchtool.matrix.planning.plan import KnownRed, Series, ablation_cells
+from patchtool.matrix.planning.rows import planned
 
 from .conftest import RELEASE
 
@@ -25,11 +25,11 @@ TESTS = (
 )
 
 
-def row(*subsets: tuple[str, ...], **said: Any) -> Row:
-    return Row("" if subsets else "proofs", (Tier.EMULATED,), (None,), subsets, **said)
+def row(*subsets: tuple[str, ...], **said: Any) -> MatrixRow:
+    return MatrixRow("" if subsets else "proofs", (Tier.EMULATED,), (None,), subsets, **said)
 
 
-def cells(series: Series, *rows: Row, **said: Any) -> Sequence[Cell]:
+def cells(series: Series, *rows: MatrixRow, **said: Any) -> Sequence[Cell]:
     return planned(Matrix(rows, (), **said), series, TESTS, RELEASE, PATH).cells
 
 
@@ -66,7 +66,7 @@ def test_a_rows_modes_choose_its_tests(series: Series, mode: Mode, names: set[st
 
 
 def test_the_rows_time_comes_before_the_tiers_and_the_first_row_decides(series: Series) -> None:
-    rows = row((), timeout=3), row((), ("one",)), Row("proofs", (Tier.STATIC,), (None,))
+    rows = row((), timeout=3), row((), ("one",)), MatrixRow("proofs", (Tier.STATIC,), (None,))
     found = cells(series, *rows, timeouts={Tier.STATIC: 1.0, Tier.EMULATED: 9.0, Tier.NPU: 5.0})
     assert {(cell.tier, cell.patches): cell.timeout for cell in found} == {
         (Tier.EMULATED, ()): 3.0,
@@ -88,8 +88,8 @@ def test_models_are_served_in_every_mode_and_subset_of_their_row(series: Series)
     model = ModelRow(
         "m", "org/m", (), modes=tuple(Mode), patches=((), ("one",)), timeout=7, accuracy=(Accuracy("gsm8k", 0.5),)
     )
-    npu = Row("proofs", (Tier.NPU,), (None,))
-    found = cells(series, npu, served=Served((model, MODEL)))
+    npu = MatrixRow("proofs", (Tier.NPU,), (None,))
+    found = cells(series, npu, served=ServedConfig((model, MODEL)))
     assert [(cell.patches, cell.test.name, cell.test.mode, cell.test.devices, cell.timeout) for cell in found] == [
         ((), "m::gsm8k[eager]", Mode.EAGER, 1, 7.0),
         ((), "m::gsm8k[graph]", Mode.GRAPH, 1, 7.0),
@@ -97,5 +97,7 @@ def test_models_are_served_in_every_mode_and_subset_of_their_row(series: Series)
         (("one",), "m::gsm8k[graph]", Mode.GRAPH, 1, 7.0),
         (("one", "two"), "m::gsm8k[graph]", Mode.GRAPH, 4, 14400.0),
     ]
-    eager = cells(series, Row("proofs", (Tier.NPU,), (None,), modes=(Mode.EAGER,)), served=Served((model, MODEL)))
+    eager = cells(
+        series, MatrixRow("proofs", (Tier.NPU,), (None,), modes=(Mode.EAGER,)), served=ServedConfig((model, MODEL))
+    )
     assert {cell.test.mode for cell in eager} == {Mode.EAGER}

@@ -4,10 +4,10 @@ from typing import Any
 import pytest
 
 from patchtool.matrix.cell import Cell, Outcome, Tier
-from patchtool.matrix.run import run_cells
+from patchtool.matrix.release_trees import ReleaseTrees
+from patchtool.matrix.running.run import run_cells
 from patchtool.matrix.static import STATIC_TESTS, run_static
-from patchtool.matrix.static.tree import PatchedTree
-from patchtool.matrix.subject import Subject
+from patchtool.matrix.static.patched_tree import PatchedTree
 
 from .conftest import RELEASE
 
@@ -76,7 +76,7 @@ def test_calls_elsewhere_in_the_tree_count(tree: Any) -> None:
 def test_a_check_that_takes_too_long_is_a_timeout_and_the_next_one_runs(tmp_path: Path) -> None:
     (tmp_path / "sglang").mkdir()
     long, short = b"x = f(1)\n" * 20_000, b"def f(): ...\n"
-    subject = Subject(
+    subject = ReleaseTrees(
         RELEASE,
         tmp_path,
         {(name,): {"python/sglang/file.py": text} for name, text in (("long", long), ("short", short))},

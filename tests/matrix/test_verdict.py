@@ -5,7 +5,7 @@ import pytest
 
 from patchtool.domain.state import Proof, State
 from patchtool.matrix.cell import Cell, CellResult, Colour, Outcome, Tier, Verdict
-from patchtool.matrix.plan import Series
+from patchtool.matrix.planning.plan import Series
 from patchtool.matrix.verdict import judge, prove
 
 from .conftest import RELEASE, a_test

@@ -8,9 +8,9 @@ import ast
 
 import pytest
 
-from patchtool.semantic.grammar import BUILTINS
-from patchtool.semantic.source import Source, Unparsable
-from patchtool.semantic.spelling import Unspeakable, spelled
+from patchtool.semantic.language.grammar import BUILTINS
+from patchtool.semantic.language.source import Source, Unparsable
+from patchtool.semantic.writing.spelling import Unspeakable, spelled
 
 # What Python 3.10 and 3.11 write; 3.12's unparse would not.
 SPELLINGS = {

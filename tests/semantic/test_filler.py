@@ -6,12 +6,12 @@ import ast
 
 import pytest
 
-from patchtool.semantic.carry import Carrier, old_statements
-from patchtool.semantic.filler import Filler
-from patchtool.semantic.match import Bound
-from patchtool.semantic.source import Source
-from patchtool.semantic.substitute import CannotFill
-from patchtool.semantic.template import template
+from patchtool.semantic.language.source import Source
+from patchtool.semantic.matching.template import template
+from patchtool.semantic.matching.unify import Bound
+from patchtool.semantic.writing.carry import Carrier, old_statements
+from patchtool.semantic.writing.fill import CannotFill
+from patchtool.semantic.writing.filler import Filler
 
 
 def expression(text: str) -> ast.expr:

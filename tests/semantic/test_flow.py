@@ -9,7 +9,7 @@ import textwrap
 
 import pytest
 
-from patchtool.semantic.flow import Flow
+from patchtool.semantic.matching.flow import Flow
 
 
 def at_mark(body: str, name: str = "x") -> tuple[bool, str | None, bool]:

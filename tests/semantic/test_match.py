@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from patchtool.semantic.match import Matcher, same
-from patchtool.semantic.template import TemplateError, is_hole, template
+from patchtool.semantic.matching.template import TemplateError, is_hole, template
+from patchtool.semantic.matching.unify import Matcher, same
 
 FITS = [
     ("layout", "f(a, b)", "f( a,\n b, )", True),

@@ -4,7 +4,7 @@ import zipfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from patchtool.adapters.metadata import read_patch
+from patchtool.adapters.project.metadata import read_patch
 from patchtool.domain.objects import blob_id
 from patchtool.domain.patch import Judgement, PatchInfo
 from patchtool.domain.release import Release

@@ -23,8 +23,8 @@ from patchtool.domain.errors import EnvironmentFault, RefusedError
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
+    from patchtool.adapters.upstreams.locations import Places
     from patchtool.adapters.upstreams.pipconfig import PipConfig
-    from patchtool.adapters.upstreams.places import Places
     from patchtool.domain.release import Release
 
 
@@ -58,7 +58,7 @@ class PyPI:
             InputError: There is no such release; names the nearest.
             EnvironmentFault: No place answers.
         """
-        from patchtool.adapters.upstreams.places import local_path
+        from patchtool.adapters.upstreams.locations import local_path
 
         found = [each for its, each in self._listing(project) if its == release]
         if not found:
@@ -107,8 +107,8 @@ class PyPI:
 
     @cached_property
     def _places(self) -> Places:
+        from patchtool.adapters.upstreams.locations import Places
         from patchtool.adapters.upstreams.pipconfig import read_pip_config
-        from patchtool.adapters.upstreams.places import Places
 
         return Places(self._config or read_pip_config(), self._backoff)
 

@@ -9,13 +9,13 @@ from typing import Any
 from patchtool.adapters.files import atomic_write
 from patchtool.cli.page.document import document
 from patchtool.cli.page.findings import matrix_headline
-from patchtool.cli.page.matrix import matrix_section
-from patchtool.cli.page.proven import proven
+from patchtool.cli.page.matrix_section import matrix_section
 from patchtool.cli.page.results import Results, read_results, results
-from patchtool.cli.page.survey import survey_section
-from patchtool.cli.summary import headline
+from patchtool.cli.page.survey_section import survey_section
+from patchtool.cli.page.with_proofs import proven
+from patchtool.cli.reports.survey_summary import headline
 from patchtool.domain.errors import InputError
-from patchtool.domain.report import Report, Result
+from patchtool.domain.report import OutputTree, Report
 from patchtool.domain.survey import Survey
 
 __all__ = ["page_target", "read_results", "survey_page", "test_page", "write_survey_page", "write_test_page"]
@@ -73,7 +73,7 @@ def write_survey_page(report: Report, path: Path, tests: Results | None = None) 
     said = [report.headline] if report.headline else []
     heads = [f"{headline(shown.survey or Survey(()))}."] + ([f"{matrix_headline(tests)}."] if tests else [])
     words = "\n".join([*said, *heads, f"the page is {path}"])
-    return report._replace(kind="none", notes=shown.notes, result=Result(str(path)), headline=words)
+    return report._replace(kind="none", notes=shown.notes, result=OutputTree(str(path)), headline=words)
 
 
 def write_test_page(report: Report, path: Path) -> Report:
@@ -84,4 +84,4 @@ def write_test_page(report: Report, path: Path) -> Report:
     """
     atomic_write(path, test_page(report.to_json()).encode())
     words = "\n".join(filter(None, [report.headline, f"the page is {path}"]))
-    return report._replace(result=Result(str(path)), headline=words)
+    return report._replace(result=OutputTree(str(path)), headline=words)

@@ -35,7 +35,7 @@ class Column:
 
 
 @dataclass
-class Row:
+class TableRow:
     """One test.
 
     Args:
@@ -57,7 +57,7 @@ class Group:
 
     name: str
     tier: str
-    rows: list[Row] = field(default_factory=list)
+    rows: list[TableRow] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ def layout(results: Results) -> Layout:
     columns = sorted(known, key=lambda c: (c.release, len(c.patches), [series.index(name) for name in c.patches]))
     places = {column: index for index, column in enumerate(columns)}
     groups: dict[tuple[str, str], Group] = {}
-    rows: dict[tuple[str, ...], Row] = {}
+    rows: dict[tuple[str, ...], TableRow] = {}
     for cell in results.cells:
         owner, _, function = cell.test.partition("::")
         served = cell.tier == "npu"
@@ -102,11 +102,11 @@ def layout(results: Results) -> Layout:
         )
         column = places[Column(cell.release, cell.patches)]
         mode, turn = cell.more.get("mode", ""), 0
-        while column in rows.get(key := (cell.tier, cell.test, mode, str(turn)), Row("", "", "")).cells:
+        while column in rows.get(key := (cell.tier, cell.test, mode, str(turn)), TableRow("", "", "")).cells:
             turn += 1  # a newer document may tell cells apart by what is not known here
         if key not in rows:
             label = cell.test if served else function.removeprefix("test_").replace("_", " ")
-            rows[key] = Row(cell.test, label or cell.test, mode)
+            rows[key] = TableRow(cell.test, label or cell.test, mode)
             group.rows.append(rows[key])
         rows[key].cells[column] = cell
     order = {name: index for index, name in enumerate(series)}

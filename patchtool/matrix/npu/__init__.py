@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from patchtool.matrix.cell import Cell
-    from patchtool.matrix.local import Options
-    from patchtool.matrix.subject import Subject
+    from patchtool.matrix.release_trees import ReleaseTrees
+    from patchtool.matrix.running.local import Options
 
 __all__ = ["find_npu", "run_npu"]
 
@@ -22,7 +22,7 @@ _UNBUILT = "behavioural tests do not run on a real NPU yet: the rig maps the NPU
 
 def run_npu(
     cells: Sequence[Cell],
-    subject: Subject,
+    subject: ReleaseTrees,
     options: Options,
     *,
     stopped: Callable[[], bool] = bool,

@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from patchtool.matrix.npu.models import Accuracy
-    from patchtool.matrix.npu.server import Server
+    from patchtool.matrix.npu.server import ServerProcess
 
 
 def score(
     command: Sequence[str],
-    server: Server,
+    server: ServerProcess,
     model: str,
     asked: Accuracy,
     folder: Path,
@@ -51,7 +51,7 @@ def score(
     return read_score(folder / asked.dataset, asked.dataset, step)
 
 
-def _arguments(server: Server, model: str, asked: Accuracy, folder: Path) -> list[str]:
+def _arguments(server: ServerProcess, model: str, asked: Accuracy, folder: Path) -> list[str]:
     generation: dict[str, Any] = {
         "temperature": 0.0,
         "max_tokens": asked.max_tokens,

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from patchtool.matrix.cell import Mode
 from patchtool.matrix.npu.detect import VISIBLE
-from patchtool.matrix.rowkeys import read_modes, read_subsets, read_timeout
-from patchtool.matrix.tables import Table
+from patchtool.matrix.planning.row_keys import read_modes, read_subsets, read_timeout
+from patchtool.matrix.planning.tables import Table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from patchtool.matrix.rowkeys import Requires, Subsets
+    from patchtool.matrix.planning.row_keys import Requires, Subsets
 
 MODE_FLAGS: Mapping[Mode, tuple[str, ...]] = {Mode.EAGER: ("--disable-cuda-graph",), Mode.GRAPH: ()}
 """What makes a server of any release run in a mode; graphs are its default."""
@@ -108,7 +108,7 @@ class Commands:
 
 
 @dataclass(frozen=True)
-class Served:
+class ServedConfig:
     """All of it.
 
     Args:
@@ -122,7 +122,7 @@ class Served:
     start_timeout: float = 1800.0
 
 
-def parse_served(data: bytes, where: str) -> Served:
+def parse_served(data: bytes, where: str) -> ServedConfig:
     """Read the part where the rest of the file was read before, as on a node.
 
     Args:
@@ -135,7 +135,7 @@ def parse_served(data: bytes, where: str) -> Served:
     return read_served(Table.parse(data, where), None)
 
 
-def read_served(table: Table, requires: Requires | None) -> Served:
+def read_served(table: Table, requires: Requires | None) -> ServedConfig:
     """Read the part.
 
     Args:
@@ -145,16 +145,16 @@ def read_served(table: Table, requires: Requires | None) -> Served:
     Raises:
         InputError: Names file and line, and the rule.
     """
-    return next((_served(each, requires) for each in table.tables("served")), Served())
+    return next((_served(each, requires) for each in table.tables("served")), ServedConfig())
 
 
-def _served(table: Table, requires: Requires | None) -> Served:
+def _served(table: Table, requires: Requires | None) -> ServedConfig:
     shared = tuple(table.get("flags", list, []))
     variables = _variables(table, "environment")
-    served = Served(
+    served = ServedConfig(
         tuple(_model(each, shared, variables, requires) for each in table.tables("model")),
         next((_commands(each) for each in table.tables("commands")), Commands()),
-        read_timeout(table, "start-timeout") or Served.start_timeout,
+        read_timeout(table, "start-timeout") or ServedConfig.start_timeout,
     )
     table.only()
     return served

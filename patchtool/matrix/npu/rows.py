@@ -12,26 +12,26 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from patchtool.matrix.cell import Cell, CellResult, Colour, Mode, Outcome, Test, Tier
-from patchtool.matrix.npu.compare import Compared, compare_paces, compare_scores
 from patchtool.matrix.npu.detect import VISIBLE
 from patchtool.matrix.npu.environment import npu_environment
 from patchtool.matrix.npu.evaluate import score
 from patchtool.matrix.npu.faults import StepFault
-from patchtool.matrix.npu.models import MODE_FLAGS, Accuracy, ModelRow, Served, Speed, parse_served
-from patchtool.matrix.npu.server import Server, served
+from patchtool.matrix.npu.models import MODE_FLAGS, Accuracy, ModelRow, ServedConfig, Speed, parse_served
+from patchtool.matrix.npu.server import ServerProcess, served
 from patchtool.matrix.npu.speed import Pace, pace
-from patchtool.matrix.subject import LAYOUT
+from patchtool.matrix.npu.thresholds import Compared, compare_paces, compare_scores
+from patchtool.matrix.release_trees import LAYOUT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from patchtool.matrix.local import Options
     from patchtool.matrix.npu.detect import Npu
-    from patchtool.matrix.plan import Series
-    from patchtool.matrix.subject import Subject
+    from patchtool.matrix.planning.plan import Series
+    from patchtool.matrix.release_trees import ReleaseTrees
+    from patchtool.matrix.running.local import Options
 
 
-def row_cells(series: Series, matrix: Served, path: Path) -> tuple[Cell, ...]:
+def row_cells(series: Series, matrix: ServedConfig, path: Path) -> tuple[Cell, ...]:
     """One cell per subset, mode and measurement of every model row.
 
     Args:
@@ -69,7 +69,7 @@ def _measurements(row: ModelRow) -> dict[str, Accuracy | Speed]:
 
 
 def run_rows(
-    cells: Sequence[Cell], subject: Subject, options: Options, stopped: Callable[[], bool], look: Callable[[], Npu]
+    cells: Sequence[Cell], subject: ReleaseTrees, options: Options, stopped: Callable[[], bool], look: Callable[[], Npu]
 ) -> Iterator[CellResult]:
     """Run the cells of model rows; those of one row and mode share its servers.
 
@@ -112,13 +112,13 @@ def _compare(
 class _Run:
     row: ModelRow
     mode: Mode
-    matrix: Served
+    matrix: ServedConfig
     options: Options
     scratch: Path
     stopped: Callable[[], bool]
     devices: tuple[str, ...]
 
-    def results(self, cells: Sequence[Cell], subject: Subject) -> Iterator[CellResult]:
+    def results(self, cells: Sequence[Cell], subject: ReleaseTrees) -> Iterator[CellResult]:
         """Measure the unmodified release once, then every subset, and hold them against each other."""
         began = time.monotonic()
         patched = [cell for cell in cells if cell.patches]
@@ -155,7 +155,7 @@ class _Run:
         return found
 
     def _take(
-        self, asked: Accuracy | Speed, server: Server, folder: Path, environment: Mapping[str, str], limit: float
+        self, asked: Accuracy | Speed, server: ServerProcess, folder: Path, environment: Mapping[str, str], limit: float
     ) -> float | Pace | StepFault:
         commands, model = self.matrix.commands, self.row.model
         try:

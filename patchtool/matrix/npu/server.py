@@ -28,7 +28,7 @@ _direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
 @dataclass(frozen=True)
-class Server:
+class ServerProcess:
     """A server that answers.
 
     Args:
@@ -70,7 +70,7 @@ def served(
     health: str = "/health_generate",
     timeout: float = 1800.0,
     stopped: Callable[[], bool] = bool,
-) -> Iterator[Server]:
+) -> Iterator[ServerProcess]:
     """Start a server, wait until it is healthy, and end it with all that it started.
 
     Args:
@@ -88,7 +88,7 @@ def served(
     chosen = _free(port)
     filled = [word.replace("{host}", _HOST).replace("{port}", str(chosen)) for word in argv]
     with group(filled, log, environment) as process:
-        server = Server(chosen, log, process, stopped)
+        server = ServerProcess(chosen, log, process, stopped)
         _wait(server, health, timeout)
         yield server
 
@@ -104,7 +104,7 @@ def _free(port: int) -> int:
         return int(probe.getsockname()[1])
 
 
-def _wait(server: Server, health: str, timeout: float) -> None:
+def _wait(server: ServerProcess, health: str, timeout: float) -> None:
     until = time.monotonic() + timeout
     seen = "nothing answered"
     while time.monotonic() < until:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from patchtool.matrix.npu.models import Speed
-    from patchtool.matrix.npu.server import Server
+    from patchtool.matrix.npu.server import ServerProcess
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Pace:
 
 def pace(
     command: Sequence[str],
-    server: Server,
+    server: ServerProcess,
     model: str,
     asked: Speed,
     folder: Path,

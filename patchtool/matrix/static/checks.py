@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from patchtool.matrix.cell import Cell
-    from patchtool.matrix.static.tree import PatchedTree
+    from patchtool.matrix.static.patched_tree import PatchedTree
 
 LOWEST_PYTHON = (3, 10)
 """What upstream supports at least."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from patchtool.matrix.static.tree import PatchedTree
+    from patchtool.matrix.static.patched_tree import PatchedTree
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 

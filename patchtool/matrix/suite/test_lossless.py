@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from functools import cache
 
-from patchtool.matrix.emulation.decoding import Speculation, greedy
-from patchtool.matrix.emulation.expect import MismatchError, equal, record, trial
+from patchtool.emulation.decoding import Speculation, greedy
+from patchtool.emulation.expect import MismatchError, equal, record, trial
 
 PROMPTS = ((3, 9, 27, 17, 5), (11, 2, 60, 33, 8, 1, 44), (50, 41, 7))
 COUNT = 24

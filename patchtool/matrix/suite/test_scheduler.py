@@ -7,12 +7,12 @@ The oracle is plain greedy decoding by the pristine release's Scheduler. What ``
 
 from __future__ import annotations
 
-from patchtool.matrix.emulation.expect import MismatchError, equal, record, trial
-from patchtool.matrix.emulation.serving.arguments import INTERVAL, VOCABULARY
-from patchtool.matrix.emulation.serving.graph import ReplayedGraph
-from patchtool.matrix.emulation.serving.pristine import on_pristine
-from patchtool.matrix.emulation.serving.server import Server
-from patchtool.matrix.emulation.upstream import NotInThisReleaseError
+from patchtool.emulation.expect import MismatchError, equal, record, trial
+from patchtool.emulation.serving.arguments import INTERVAL, VOCABULARY
+from patchtool.emulation.serving.graph import ReplayedGraph
+from patchtool.emulation.serving.pristine import on_pristine
+from patchtool.emulation.serving.server import InProcessServer
+from patchtool.emulation.upstream import NotInThisReleaseError
 
 LONG = tuple((7 * n * n + 13 * n + 5) % 251 for n in range(50))
 """A prompt whose tracked state falls between verify steps."""
@@ -36,7 +36,7 @@ def text_again(tokens: dict[str, list[int]]) -> dict[str, list[int]]:
 
 
 def plain() -> dict[str, list[int]]:
-    server = Server()
+    server = InProcessServer()
     tokens = {name: served.tokens[:COUNT] for name, served in server.serve(PROMPTS, COUNT).items()}
     return tokens | {AGAIN: server.serve(text_again(tokens), COUNT)[AGAIN].tokens[:COUNT]}
 
@@ -46,9 +46,9 @@ def baseline() -> dict[str, list[int]]:
     return tokens
 
 
-def boot(tokens: dict[str, list[int]], sizes: tuple[int, ...] = ()) -> Server:
+def boot(tokens: dict[str, list[int]], sizes: tuple[int, ...] = ()) -> InProcessServer:
     try:
-        server = Server(tokens, sizes)
+        server = InProcessServer(tokens, sizes)
     except AttributeError as error:
         if error.name not in ABSENT:
             raise
@@ -59,7 +59,7 @@ def boot(tokens: dict[str, list[int]], sizes: tuple[int, ...] = ()) -> Server:
     return server
 
 
-def same_tokens(server: Server, tokens: dict[str, list[int]]) -> None:
+def same_tokens(server: InProcessServer, tokens: dict[str, list[int]]) -> None:
     for name, served in server.serve(PROMPTS, COUNT).items():
         if served.tokens[0] != tokens[name][0]:  # it comes from the prompt alone: no patch and no verify step is in it
             raise NotInThisReleaseError(f"a speculative server's first token of {name!r} is not that of a plain one")
@@ -67,7 +67,7 @@ def same_tokens(server: Server, tokens: dict[str, list[int]]) -> None:
     record(accepted_length=round(server.accepted_length, 2), graph_replays=ReplayedGraph.replays)
 
 
-def same_tokens_after_reuse(server: Server, tokens: dict[str, list[int]]) -> None:
+def same_tokens_after_reuse(server: InProcessServer, tokens: dict[str, list[int]]) -> None:
     served = server.serve(text_again(tokens), COUNT)[AGAIN]
     record(cached_tokens=served.cached)
     equal("cached tokens of a text that was served before", served.cached, INTERVAL)

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import torch
 
-from patchtool.matrix.emulation.expect import same_state, trial
-from patchtool.matrix.emulation.rig import Rig
-from patchtool.matrix.emulation.shape import Shape, Tokens
+from patchtool.emulation.expect import same_state, trial
+from patchtool.emulation.rig import Rig
+from patchtool.emulation.shape import Shape, Tokens
 
 PROMPTS = (5, 6)
 OWN = (3, 5)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from patchtool.matrix.local import Options
+from patchtool.matrix.running.local import Options
 from tests.matrix.executors.fakes import HERE
 
 

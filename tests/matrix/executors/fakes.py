@@ -6,17 +6,17 @@ from pathlib import Path
 
 from patchtool.domain.release import Release
 from patchtool.matrix.cell import Cell, CellResult, Outcome, Test, Tier
-from patchtool.matrix.subject import Subject
+from patchtool.matrix.release_trees import ReleaseTrees
 
 HERE = Path(__file__).parent
 
 
-def subject(tmp_path: Path, version: str = "0.5.13", body: str = "") -> Subject:
+def subject(tmp_path: Path, version: str = "0.5.13", body: str = "") -> ReleaseTrees:
     tree = tmp_path / "trees" / version
     (tree / "sglang").mkdir(parents=True, exist_ok=True)
     (tree / "sglang" / "__init__.py").write_text(body)
     overlays: Mapping[tuple[str, ...], Mapping[str, bytes]] = {("fix",): {"python/sglang/fix.py": b"FIXED = True\n"}}
-    return Subject(Release(version), tree, overlays)
+    return ReleaseTrees(Release(version), tree, overlays)
 
 
 def cell(

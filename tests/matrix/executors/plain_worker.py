@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from patchtool.matrix import worker
+from patchtool.matrix.running import worker
 
 
 def prepare(setup: Mapping[str, Any]) -> str:

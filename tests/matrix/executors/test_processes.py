@@ -8,14 +8,16 @@ import pytest
 
 from patchtool.domain.errors import InputError
 from patchtool.matrix.cell import Cell, CellResult, Outcome, Tier
-from patchtool.matrix.executors import executor
-from patchtool.matrix.executors.settings import SMALLEST, Settings, share_out
-from patchtool.matrix.local import Options
-from patchtool.matrix.subject import Subject
+from patchtool.matrix.release_trees import ReleaseTrees
+from patchtool.matrix.running.executors import executor
+from patchtool.matrix.running.executors.settings import SMALLEST, Settings, share_out
+from patchtool.matrix.running.local import Options
 from tests.matrix.executors.fakes import cell, outcomes, subject
 
 
-def run(options: Options, cells: Sequence[Cell], subjects: Sequence[Subject], workers: int = 2) -> list[CellResult]:
+def run(
+    options: Options, cells: Sequence[Cell], subjects: Sequence[ReleaseTrees], workers: int = 2
+) -> list[CellResult]:
     return list(executor("local", Settings(options, workers=workers)).run(cells, subjects))
 
 

@@ -13,11 +13,11 @@ import pytest
 
 from patchtool.domain.errors import EnvironmentFault, InputError
 from patchtool.matrix.cell import Cell, CellResult, Outcome, Tier
-from patchtool.matrix.executors import executor
-from patchtool.matrix.executors.settings import Settings
-from patchtool.matrix.fingerprint import fingerprint
-from patchtool.matrix.local import Options
-from patchtool.matrix.subject import Subject
+from patchtool.matrix.release_trees import ReleaseTrees
+from patchtool.matrix.running.executors import executor
+from patchtool.matrix.running.executors.settings import Settings
+from patchtool.matrix.running.fingerprint import fingerprint
+from patchtool.matrix.running.local import Options
 from tests.matrix.executors.fakes import cell, outcomes, subject
 
 _MISSING = importlib.util.find_spec("ray") is None
@@ -50,7 +50,7 @@ def settings(cluster: SimpleNamespace, options: Options, tmp_path: Path, python:
     return Settings(options, address=cluster.address, node_python=python, node_cache=cache)
 
 
-def run(settings: Settings, cells: Sequence[Cell], subjects: Sequence[Subject]) -> list[CellResult]:
+def run(settings: Settings, cells: Sequence[Cell], subjects: Sequence[ReleaseTrees]) -> list[CellResult]:
     return list(executor("ray", settings).run(cells, subjects))
 
 

@@ -13,12 +13,12 @@ import pytest
 from patchtool.domain.release import Release
 from patchtool.domain.state import State
 from patchtool.matrix.cell import Cell, CellResult, Outcome
-from patchtool.matrix.local import Options
 from patchtool.matrix.npu import run_npu
 from patchtool.matrix.npu.models import parse_served
 from patchtool.matrix.npu.rows import row_cells
-from patchtool.matrix.plan import Series
-from patchtool.matrix.subject import Subject
+from patchtool.matrix.planning.plan import Series
+from patchtool.matrix.release_trees import ReleaseTrees
+from patchtool.matrix.running.local import Options
 
 HERE = Path(__file__).parent
 LOAD = "prompts = 2\ninput-tokens = 8\noutput-tokens = 8\nconcurrency = 1\n"
@@ -55,7 +55,7 @@ class Host:
         overlays: Mapping[tuple[str, ...], Mapping[str, bytes]] = {
             ("fix",): {"python/sglang/__init__.py": patched.encode()}
         }
-        subject = Subject(Release("0.5.13"), tree, overlays)
+        subject = ReleaseTrees(Release("0.5.13"), tree, overlays)
         words = {
             "server": ["{python}", str(HERE / "small_server.py"), "--host", "{host}", "--port", "{port}"],
             "evaluate": ["{python}", str(HERE / "small_evaluate.py")],

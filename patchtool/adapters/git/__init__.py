@@ -1,0 +1,1 @@
+"""Git: the bare store by plumbing commands, a person's repository by GitPython."""

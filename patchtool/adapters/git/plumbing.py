@@ -1,0 +1,179 @@
+"""Git by its plumbing commands, sealed off from the user's configuration, hooks and an outer git."""
+
+from __future__ import annotations
+
+import os
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from patchtool.adapters.process import ProcessResult, feeding, run
+from patchtool.domain.errors import EnvironmentFault
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from contextlib import AbstractContextManager
+    from pathlib import Path
+    from typing import IO
+
+# The ownership rules of 2.35 came to every maintained 2.34 too; nothing newer is used here.
+LOWEST_GIT = (2, 34)
+REGULAR = frozenset({"100644", "100755"})
+# Beyond this many paths the whole listing is cheaper than a command line that may be too long.
+_MANY = 500
+_CONFIG = {
+    "core.hooksPath": os.devnull,
+    "core.fsmonitor": "false",
+    "core.attributesFile": os.devnull,
+    "core.excludesFile": os.devnull,
+    "core.quotePath": "false",
+    "gc.auto": "0",
+    "maintenance.auto": "false",
+}
+_SEAL = {
+    "GIT_CONFIG_GLOBAL": os.devnull,
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_ATTR_NOSYSTEM": "1",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_ASKPASS": "true",
+    "GIT_EDITOR": "true",
+    "GIT_PAGER": "cat",
+    "GIT_OPTIONAL_LOCKS": "0",  # reading writes nothing, not even a refreshed index
+    "GIT_NO_REPLACE_OBJECTS": "1",
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_LITERAL_PATHSPECS": "1",
+    "LC_ALL": "C",
+}
+
+
+def sealed_environment() -> dict[str, str]:
+    """The environment in which git does the same thing on every machine.
+
+    Returns:
+        The process's own without any ``GIT_*`` (a hook that calls us must not lend us its index), sealed.
+    """
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    settings = {"GIT_CONFIG_COUNT": str(len(_CONFIG))}
+    for number, (key, value) in enumerate(_CONFIG.items()):
+        settings |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
+    return {**kept, **_SEAL, **settings}
+
+
+class Git:
+    """Plumbing commands on one repository.
+
+    Args:
+        git_dir: The repository itself, or None for commands that need none. It is named to git, never
+            searched for, so git does not ask for the folder's owner (``safe.directory``): the caller decides
+            whom to trust.
+        work_tree: The checkout, for commands that need one.
+    """
+
+    def __init__(self, git_dir: Path | None, work_tree: Path | None = None) -> None:
+        self.git_dir = git_dir
+        self.work_tree = work_tree
+        self._argv = ["git"]
+        if git_dir is not None:
+            self._argv.append(f"--git-dir={git_dir}")
+        if work_tree is not None:
+            self._argv.append(f"--work-tree={work_tree}")
+
+    def run(self, *args: str, stdin: bytes | None = None, check: bool = True) -> ProcessResult:
+        """Run one git command; see `process.run`."""
+        try:
+            return run([*self._argv, *args], stdin=stdin, env=sealed_environment(), check=check, cwd=self.work_tree)
+        except EnvironmentFault:
+            check_git_version()  # a git that is missing or too old is the better answer
+            raise
+
+    def feeding(self, *args: str) -> AbstractContextManager[IO[bytes]]:
+        """Start one git command that reads a stream; see `process.feeding`."""
+        return feeding([*self._argv, *args], env=sealed_environment())
+
+    def line(self, *args: str, stdin: bytes | None = None) -> str:
+        """Run one git command that answers with a line."""
+        return self.run(*args, stdin=stdin).stdout.decode().strip()
+
+    def objects(self, names: Iterable[str]) -> dict[str, tuple[str, bytes]]:
+        """Read objects, all in one process.
+
+        Args:
+            names: Anything git resolves to one object, such as ``<commit>:<path>``; without line breaks.
+
+        Returns:
+            Object id and content by name; names that resolve to nothing are left out.
+        """
+        wanted = list(dict.fromkeys(names))
+        if not wanted:
+            return {}
+        for name in wanted:
+            if "\n" in name:
+                raise EnvironmentFault(f"git cannot be asked for {name!r}: it holds a line break")
+        output = self.run("cat-file", "--batch", stdin="".join(f"{name}\n" for name in wanted).encode()).stdout
+        found: dict[str, tuple[str, bytes]] = {}
+        at = 0
+        for name in wanted:
+            end = output.index(b"\n", at)
+            header = output[at:end].rsplit(b" ", 2)
+            at = end + 1
+            # An absent name gives "<name> missing" or "<name> ambiguous", without a size.
+            if not header[-1].isdigit():
+                continue
+            size = int(header[-1])
+            found[name] = (header[0].decode(), output[at : at + size])
+            at += size + 1
+        return found
+
+    def blob_ids(self, commit: str, paths: Iterable[str]) -> dict[str, str]:
+        """Find the blob ids of those paths that are regular files in a commit, in one process."""
+        wanted = set(paths)
+        if not wanted:
+            return {}
+        scope = ["-r", commit] if len(wanted) > _MANY else [commit, "--", *sorted(wanted)]
+        listing = self.run("ls-tree", "-z", "--full-tree", *scope).stdout.decode(errors="surrogateescape")
+        found = (entry.partition("\t") for entry in listing.split("\0") if entry)
+        heads = {path: head.split() for head, _, path in found if path in wanted}
+        return {path: blob for path, (mode, _, blob) in heads.items() if mode in REGULAR}
+
+    def ids(self, names: Iterable[str]) -> dict[str, str]:
+        """Ids of objects, all in one process; names that resolve to nothing are left out.
+
+        Args:
+            names: Anything git resolves to one object, without line breaks.
+        """
+        wanted = [name for name in dict.fromkeys(names) if "\n" not in name]
+        stdin = "".join(f"{name}\n" for name in wanted).encode()
+        told = self.run("cat-file", "--batch-check=%(objectname)", stdin=stdin).stdout.decode().splitlines()
+        return {name: line for name, line in zip(wanted, told) if " " not in line}
+
+    def refs(self, prefix: str) -> Mapping[str, str]:
+        """Object ids of all refs below a prefix, by the name below it."""
+        listing = self.line("for-each-ref", "--format=%(objectname) %(refname)", prefix)
+        pairs = (line.split(" ", 1) for line in listing.splitlines())
+        return {name.removeprefix(prefix).lstrip("/"): value for value, name in pairs}
+
+
+@lru_cache(maxsize=1)
+def check_git_version() -> tuple[int, int]:
+    """Make sure that git is there and new enough.
+
+    Returns:
+        Its version, major and minor.
+
+    Raises:
+        EnvironmentFault: It is missing, or older than `LOWEST_GIT`; names both versions.
+    """
+    needed = ".".join(map(str, LOWEST_GIT))
+    try:
+        text = run(["git", "version"], env=sealed_environment()).stdout.decode().strip()
+    except EnvironmentFault as fault:
+        raise EnvironmentFault(
+            f"git {needed} or newer is needed, and none is installed", hint=fault.hint, cause=fault.message
+        ) from fault
+    found = re.search(r"(\d+)\.(\d+)", text)
+    version = (int(found[1]), int(found[2])) if found else (0, 0)
+    if version < LOWEST_GIT:
+        raise EnvironmentFault(
+            f"git {needed} or newer is needed, this one says {text!r}", hint="on Debian: apt-get install git"
+        )
+    return version

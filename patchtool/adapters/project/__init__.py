@@ -1,0 +1,1 @@
+"""The project folder: pin, series, patch metadata and lock."""

@@ -1,0 +1,193 @@
+"""The project folder: finding it, and reading pin, series, patches and lock from it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from patchtool.adapters.project.metadata import at, read_patch, read_toml
+from patchtool.domain.errors import InputError, RefusedError
+from patchtool.domain.lock import Lock
+from patchtool.domain.patch import PatchInfo
+from patchtool.domain.pin import EXAMPLE, Pin, parse_pin
+from patchtool.domain.series import SeriesEntry, parse_series
+
+SERIES = "patches/series"
+PIN = "upstream-pin.txt"
+LOCK = "patches/series.lock"
+
+
+@dataclass(frozen=True)
+class Project:
+    """A folder with a series and a pin.
+
+    Args:
+        root: The folder.
+        packaged: Whether it is the copy that ships with the tool, and so is only read.
+    """
+
+    root: Path
+    packaged: bool = False
+
+    @cached_property
+    def pin(self) -> Pin:
+        """The pin.
+
+        Raises:
+            InputError: Missing or malformed.
+        """
+        path = self.root / PIN
+        if not path.exists():
+            raise InputError(f"{path} does not exist", hint=f"write the pin:\n{EXAMPLE}")
+        return parse_pin(_text(path), str(path))
+
+    @cached_property
+    def series(self) -> tuple[SeriesEntry, ...]:
+        """The order of the patches.
+
+        Raises:
+            InputError: Malformed, or it names a patch that has no folder, or leaves one out.
+        """
+        path = self.root / SERIES
+        text = _text(path)
+        entries = parse_series(text, str(path))
+        folders = {p.name for p in path.parent.iterdir() if (p / "patch.toml").exists() or (p / "codemod.py").exists()}
+        for entry in entries:
+            if entry.name not in folders:
+                raise InputError(
+                    f"{path}:{entry.line}: there is no patch {entry.name!r}",
+                    hint=f"patchtool new {entry.name} makes one, or take the line out",
+                )
+        unlisted = sorted(folders - {entry.name for entry in entries})
+        if unlisted:
+            raise InputError(
+                f"{path}:{len(text.splitlines()) + 1}: {unlisted[0]!r} is not listed",
+                hint="add it where it belongs in the order, or move its folder away",
+            )
+        return entries
+
+    @cached_property
+    def patches(self) -> tuple[PatchInfo, ...]:
+        """Every patch's metadata, in the series' order.
+
+        Raises:
+            InputError: A patch.toml is wrong, or requires something that does not come before it.
+        """
+        infos = tuple(read_patch(self.root / "patches" / entry.name) for entry in self.series)
+        seen: set[str] = set()
+        for info in infos:
+            for required in info.requires:
+                if required not in seen:
+                    raise self._unmet(infos, info, required)
+            seen.add(info.name)
+        return infos
+
+    def _unmet(self, infos: tuple[PatchInfo, ...], info: PatchInfo, required: str) -> InputError:
+        """Why a requirement does not come before the patch that has it."""
+        where = at(self.root / "patches" / info.name / "patch.toml", "requires")
+        requires = {each.name: each.requires for each in infos}
+        if required not in requires:
+            return InputError(f"{where}: requires {required!r}, which is not in the series", hint=f"add it to {SERIES}")
+        circle = _circle(requires, info.name)
+        if circle:
+            return InputError(
+                f"{where}: requirements run in a circle: {' -> '.join(circle)}", hint="take one of them out"
+            )
+        return InputError(
+            f"{where}: requires {required!r}, which comes later in the series",
+            hint=f"move {required} before {info.name} in {SERIES}",
+        )
+
+    @cached_property
+    def lock(self) -> Lock:
+        """What was recorded, empty where nothing was.
+
+        Raises:
+            InputError: The lock is not one that this tool wrote.
+        """
+        path = self.root / LOCK
+        return Lock.from_document(read_toml(path), str(path)) if path.exists() else Lock()
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        line = path.read_bytes()[: error.start].count(b"\n") + 1
+        raise InputError(f"{path}:{line}: not UTF-8", cause=str(error)) from None
+
+
+def _circle(requires: Mapping[str, Sequence[str]], start: str) -> list[str]:
+    """A way from a patch over what it requires back to it, or nothing."""
+    ways = [[start]]
+    seen: set[str] = set()
+    while ways:
+        way = ways.pop()
+        for name in requires.get(way[-1], ()):
+            if name == start:
+                return [*way, name]
+            if name not in seen:
+                seen.add(name)
+                ways.append([*way, name])
+    return []
+
+
+def open_project(folder: Path | None, *, start: Path | None = None) -> Project:
+    """Find the project.
+
+    Args:
+        folder: The folder the user named, or None to look in the nearest parents of ``start``.
+        start: Where to begin, default the working directory.
+
+    Returns:
+        The project; without one, the series that ships with the tool.
+
+    Raises:
+        InputError: The named folder has no series.
+        RefusedError: The nearest series belongs to another user: a series is code.
+    """
+    if folder is not None:
+        if not (folder / SERIES).is_file():
+            raise InputError(f"{folder} has no {SERIES}", hint="-C takes the folder that holds patches/ and the pin")
+        return Project(folder.resolve())
+    begin = (start or Path.cwd()).resolve()
+    device = begin.stat().st_dev
+    for parent in (begin, *begin.parents):
+        if parent.stat().st_dev != device:
+            break
+        if os.access(parent / SERIES, os.F_OK) and (parent / SERIES).is_file():
+            _refuse_foreign(parent)
+            return Project(parent)
+    return Project(packaged_root(), packaged=True)
+
+
+def packaged_root() -> Path:
+    """The folder with the series that ships with the tool; in a checkout of the tool, that checkout."""
+    package = Path(__file__).resolve().parents[2]
+    shipped = package / "_project"
+    return shipped if shipped.is_dir() else package.parent
+
+
+def _refuse_foreign(folder: Path) -> None:
+    for path in (folder, folder / SERIES):
+        owner = path.stat().st_uid
+        if owner not in (os.geteuid(), 0) and os.environ.get("SUDO_UID") != str(owner):
+            raise RefusedError(
+                f"{path} belongs to another user (uid {owner}), and a series is code",
+                hint=f"patchtool -C {folder} … if you trust it",
+            )
+
+
+def write_lock(lock: Lock) -> bytes:
+    """The lock file's bytes; writing it belongs to the verb, together with what changes beside it."""
+    import tomlkit
+
+    header = tomlkit.comment("Written by patchtool: what each patch came to on each release. Not to be edited by hand.")
+    document = tomlkit.document()
+    document.add(header)
+    for key, value in lock.to_document().items():
+        document[key] = value
+    return tomlkit.dumps(document).encode()

@@ -1,0 +1,157 @@
+"""An artifact's files, streamed into git as one commit that depends on nothing but their content."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from typing import IO, TYPE_CHECKING
+
+from patchtool.adapters.store.archive import open_archive
+from patchtool.adapters.store.records import StoredArtifact
+from patchtool.domain.errors import EnvironmentFault, InputError, RefusedError
+from patchtool.domain.release import Release
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from patchtool.adapters.git.plumbing import Git
+    from patchtool.adapters.store.archive import Distribution, Member
+
+ROOT = "python/"
+"""Where upstream's repository keeps the package; all paths here are in its layout."""
+# 2000-01-01 UTC, and nobody: what a release's commit says must not depend on who imports it, or when.
+_SIGNATURE = "patchtool <patchtool> 946684800 +0000"
+_CHUNK = 1 << 20
+
+
+def read_release(
+    git: Git,
+    release: Release,
+    project: str,
+    path: Path,
+    sha256: str,
+    ref: str,
+    progress: Callable[[int, int], None] | None = None,
+) -> StoredArtifact:
+    """Verify an artifact and stream its package into a commit.
+
+    Args:
+        git: The store's repository.
+        release: What the artifact must be.
+        project: The distribution's name, and its package's.
+        path: The artifact.
+        sha256: What its bytes must hash to, hex.
+        ref: Set to the new commit at the very end.
+        progress: Told about unpacked bytes.
+
+    Returns:
+        What to record about the artifact.
+
+    Raises:
+        EnvironmentFault: Another hash, or git failed.
+        RefusedError: A member could do harm, or it is another project or release.
+        InputError: There is no such file.
+    """
+    try:
+        file = path.open("rb")
+    except OSError as error:
+        raise InputError(f"cannot read {path}", cause=str(error)) from error
+    # One handle for hashing and reading: a path may be given another file between the two.
+    with file:
+        _verify(file, path, sha256)
+        with open_archive(file, path.name) as archive:
+            members = archive.members()
+            _check_metadata(archive, members, project, release, path.name)
+            wanted = [member for member in members if member.path.startswith(f"{project}/")]
+            kept = [member for member in wanted if not member.native]
+            if not kept:
+                raise RefusedError(f"{path.name} has no {project}/ folder")
+            with git.feeding("fast-import", "--quiet", "--done", "--force") as sink:
+                _write_commit(sink, ref, f"{project} {release}\n", archive, kept, progress)
+    native = tuple(sorted(ROOT + member.path for member in wanted if member.native))
+    return StoredArtifact(path.name, sha256, native)
+
+
+def _verify(file: IO[bytes], path: Path, sha256: str) -> None:
+    digest = hashlib.sha256()
+    while chunk := file.read(_CHUNK):
+        digest.update(chunk)
+    if digest.hexdigest() != sha256:
+        raise EnvironmentFault(
+            f"{path.name} has not the expected hash: sha256:{digest.hexdigest()}, not sha256:{sha256}",
+            hint="remove the file and run `patchtool fetch` again; nothing of it was stored",
+        )
+
+
+def _check_metadata(
+    archive: Distribution, members: list[Member], project: str, release: Release, filename: str
+) -> None:
+    found = [member for member in members if archive.is_metadata(member.path)]
+    if len(found) != 1:
+        raise RefusedError(f"{filename} has {len(found)} metadata files, not one")
+    with archive.open(found[0]) as stream:
+        fields = _headers(stream.read(_CHUNK))
+    name = re.sub(r"[-_.]+", "-", fields.get("name", "")).lower()
+    try:
+        same = Release.parse(fields.get("version", "")) == release
+    except InputError:
+        same = False
+    if name != project or not same:
+        said = f"{fields.get('name')} {fields.get('version')}"
+        raise RefusedError(f"{filename} is {said} by its own metadata, not {project} {release.version}")
+
+
+def _headers(text: bytes) -> dict[str, str]:
+    """The first value of every header field, by lower-case name.
+
+    Source: the core metadata specification; fields in RFC 822 format, ended by an empty line.
+    """
+    fields: dict[str, str] = {}
+    for line in text.decode(errors="replace").splitlines():
+        if not line:
+            break
+        name, colon, value = line.partition(":")
+        if colon:
+            fields.setdefault(name.lower(), value.strip())
+    return fields
+
+
+def _write_commit(
+    sink: IO[bytes],
+    ref: str,
+    message: str,
+    archive: Distribution,
+    members: list[Member],
+    progress: Callable[[int, int], None] | None,
+) -> None:
+    text = message.encode()
+    sink.write(f"commit {ref}\ncommitter {_SIGNATURE}\ndata {len(text)}\n".encode() + text)
+    total, done = sum(member.size for member in members), 0
+    for member in members:
+        _write_file(sink, archive, member)
+        done += member.size
+        if progress is not None:
+            progress(done, total)
+    sink.write(b"done\n")
+
+
+def _write_file(sink: IO[bytes], archive: Distribution, member: Member) -> None:
+    """Send one file.
+
+    Its mode follows from its content. Archives do not agree on it: a wheel of a release may have lost the
+    executable bits that its source archive kept, and one artifact must give the same commit as another.
+    """
+    with archive.open(member) as stream:
+        chunk = stream.read(_CHUNK)
+        mode = "100755" if chunk.startswith(b"#!") else "100644"
+        # The path stands unquoted to the end of the line: it starts with ROOT and has no line break.
+        sink.write(f"M {mode} inline {ROOT}{member.path}\ndata {member.size}\n".encode())
+        left = member.size
+        while chunk:
+            left -= len(chunk)
+            sink.write(chunk)
+            chunk = stream.read(min(_CHUNK, left)) if left > 0 else stream.read(1)
+        if left != 0:
+            raise RefusedError(f"{member.path!r} is not as long as its archive says")
+        sink.write(b"\n")

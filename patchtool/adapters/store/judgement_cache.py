@@ -1,0 +1,90 @@
+"""Judgements kept between runs, so that a verb which has nothing new to decide loads no engine."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from base64 import b64decode, b64encode
+from typing import TYPE_CHECKING, Any
+
+from patchtool.adapters.files import atomic_write
+from patchtool.domain.errors import EnvironmentFault
+from patchtool.domain.patch import Candidate, Change, GoalEvidence, Judgement, Site
+from patchtool.domain.state import Proof, State
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SCHEMA = 1
+
+
+class JudgementCache:
+    """A folder of judgements, one file each; losing it costs time only.
+
+    Args:
+        folder: Made when first written to. Where it cannot be written, nothing is kept.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def get(self, key: str) -> Judgement | None:
+        """Find a kept judgement; anything that is not exactly what `put` wrote is a miss."""
+        try:
+            digest, _, body = self._path(key).read_bytes().partition(b"\n")
+            if digest != _digest(body):
+                return None
+            document = json.loads(body)
+            if document["schema"] != SCHEMA or document["key"] != key:
+                return None
+            return _judgement(document["judgement"])
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+
+    def put(self, key: str, judgement: Judgement) -> None:
+        """Keep a judgement under everything it depends on.
+
+        Args:
+            key: Whatever tells this judgement from others: blob ids, the patch's digest, the tool's version.
+            judgement: Stored losslessly.
+        """
+        document = {"schema": SCHEMA, "key": key, "judgement": _document(judgement)}
+        body = json.dumps(document, separators=(",", ":")).encode()
+        path = self._path(key)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            atomic_write(path, _digest(body) + b"\n" + body, durable=False)  # half of one is a miss: its digest tells
+        except (OSError, EnvironmentFault):
+            return  # a read-only or full cache is no reason to fail: the judgement is already there
+
+    def _path(self, key: str) -> Path:
+        name = hashlib.sha256(key.encode()).hexdigest()
+        return self.folder / name[:2] / f"{name[2:]}.json"
+
+
+def _digest(body: bytes) -> bytes:
+    return hashlib.sha256(body).hexdigest().encode()
+
+
+def _document(judgement: Judgement) -> dict[str, Any]:
+    plain: dict[str, Any] = judgement._asdict()
+    for name in ("goals", "sites", "candidates", "changes"):
+        plain[name] = [item._asdict() for item in plain[name]]
+    plain["contents"] = {path: b64encode(data).decode() for path, data in judgement.contents.items()}
+    return plain
+
+
+def _judgement(plain: dict[str, Any]) -> Judgement:
+    return Judgement(
+        **{
+            **plain,
+            "state": State(plain["state"]),
+            "proof": Proof(plain["proof"]),
+            "goals": tuple(GoalEvidence(**item) for item in plain["goals"]),
+            "sites": tuple(Site(**item) for item in plain["sites"]),
+            "candidates": tuple(Candidate(**item) for item in plain["candidates"]),
+            "changes": tuple(Change(**item) for item in plain["changes"]),
+            "contents": {path: b64decode(data) for path, data in plain["contents"].items()},
+            "notes": tuple(plain["notes"]),
+        }
+    )

@@ -1,0 +1,85 @@
+"""Replace files of a tree by rename, with their permissions and owner."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from patchtool.adapters.git.commits import blob_id
+from patchtool.adapters.worktree.journal import sync_folder
+from patchtool.domain.errors import RefusedError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from patchtool.adapters.worktree.journal import FileChange
+    from patchtool.adapters.worktree.worktree import Worktree
+
+
+def staged_name(file: Path) -> Path:
+    """Where the next content of a file waits; beside it, for only there a rename is sure to work."""
+    return file.with_name(f".{file.name}.patchtool-new")
+
+
+def stage(file: Path, content: bytes, mode: int) -> None:
+    """Write the next content of a file beside it; on disk when this returns."""
+    staged = staged_name(file)
+    staged.unlink(missing_ok=True)
+    # "x" follows no symlink that stands in the way.
+    with staged.open("xb") as stream:
+        stream.write(content)
+        stream.flush()
+        os.fchmod(stream.fileno(), mode)
+        owner = file.stat()
+        with suppress(PermissionError):
+            os.fchown(stream.fileno(), owner.st_uid, owner.st_gid)
+        os.fsync(stream.fileno())
+
+
+def swap_in(worktree: Worktree, changes: tuple[FileChange, ...]) -> None:
+    """Let every file's staged content take its place.
+
+    A rename gives a new inode, so that hard links into an installer's cache keep the old bytes, and a new
+    date, so that no stale bytecode is used.
+
+    Raises:
+        RefusedError: A file is no longer what it was when the write was planned.
+    """
+    folders = set()
+    for change in changes:
+        file = worktree.on_disk(change.path)
+        if blob_id(file.read_bytes()) != change.disk_before:
+            raise RefusedError(f"{change.path} was edited while it was being patched", hint="run it again")
+        staged_name(file).replace(file)
+        folders.add(file.parent)
+    for folder in folders:
+        sync_folder(folder)
+
+
+def swap_back(worktree: Worktree, changes: tuple[FileChange, ...], originals: dict[str, bytes]) -> list[str]:
+    """Put back the original of every file that has our bytes; may be run again.
+
+    Returns:
+        Paths that were put back.
+
+    Raises:
+        RefusedError: A file has neither our bytes nor its original ones; names it, and nothing was touched.
+    """
+    now = {change.path: blob_id(worktree.raw(change.path) or b"") for change in changes}
+    edited = [change.path for change in changes if now[change.path] not in (change.disk_before, change.disk_after)]
+    if edited:
+        raise RefusedError(
+            f"edited since it was patched: {', '.join(edited)}",
+            hint="save your edit elsewhere and undo it in the file, then run it again",
+        )
+    back = []
+    for change in changes:
+        file = worktree.on_disk(change.path)
+        staged_name(file).unlink(missing_ok=True)
+        if now[change.path] != change.disk_before:
+            stage(file, originals[change.path], change.mode)
+            staged_name(file).replace(file)
+            sync_folder(file.parent)
+            back.append(change.path)
+    return back

@@ -1,0 +1,1 @@
+"""Reports as text, Markdown, JUnit XML and GitHub annotations."""

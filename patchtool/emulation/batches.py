@@ -1,0 +1,125 @@
+"""Forward batches of the release's own class, and its own metadata entry points."""
+
+from __future__ import annotations
+
+import inspect
+import types
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from patchtool.emulation.upstream import module
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+class Batches:
+    """Makes batches for one backend.
+
+    Args:
+        backend: The linear-attention backend whose metadata the batches prepare.
+        speculative: Whether the batches belong to a speculative run.
+    """
+
+    def __init__(self, backend: Any, *, speculative: bool) -> None:
+        self._backend = backend
+        self._classes = module("model_executor.forward_batch_info")
+        algorithms = module("speculative.spec_info").SpeculativeAlgorithm
+        self._algorithm = algorithms.EAGLE if speculative else algorithms.NONE
+
+    def prefill(
+        self, rows: Sequence[int], lengths: Sequence[int], prefixes: Sequence[int], **tracking: torch.Tensor
+    ) -> Any:
+        """A batch of prompts.
+
+        Args:
+            rows: Request rows.
+            lengths: New tokens of each.
+            prefixes: Tokens of each that are cached already.
+            tracking: ``mamba_track_mask``, ``mamba_track_indices``, ``mamba_track_seqlens``, each ``[N]``.
+        """
+        starts = [0, *accumulate(lengths)][:-1]
+        return self._make(
+            "EXTEND",
+            rows,
+            tokens=sum(lengths),
+            seq_lens=[prefix + length for prefix, length in zip(prefixes, lengths, strict=True)],
+            extend_start_loc=_int32(starts),
+            extend_seq_lens=_int32(lengths),
+            extend_seq_lens_cpu=list(lengths),
+            extend_prefix_lens=_int32(prefixes),
+            extend_prefix_lens_cpu=list(prefixes),
+            **tracking,
+        )
+
+    def decode(self, rows: Sequence[int]) -> Any:
+        """A batch of one token per request."""
+        return self._make("DECODE", rows, tokens=len(rows), seq_lens=[9] * len(rows))
+
+    def verify(self, rows: Sequence[int], drafts: int, *, padding: int, **fields: torch.Tensor) -> Any:
+        """A batch of draft tokens per request; padded rows belong to request row 0 and have length 0."""
+        chain = types.SimpleNamespace(
+            draft_token_num=drafts,
+            topk=1,
+            retrieve_next_token=None,
+            retrive_next_token=None,
+            ragged_verify_layout=None,
+        )
+        lengths = [9] * len(rows) + [0] * padding
+        size = len(lengths)
+        return self._make(
+            "TARGET_VERIFY",
+            [*rows, *[0] * padding],
+            tokens=size * drafts,
+            seq_lens=lengths,
+            seq_lens_cpu=torch.tensor(lengths),
+            spec_info=chain,
+            num_padding=padding,
+            **fields,
+        )
+
+    def prepare(self, batch: Any, *, graph: bool) -> None:
+        """Let the backend make its metadata, through the entry point that this release has for it."""
+        backend = self._backend
+        if not graph:
+            backend.init_forward_metadata(batch)
+        elif hasattr(backend, "init_forward_metadata_out_graph"):
+            backend.init_forward_metadata_out_graph(batch, in_capture=False)
+        else:
+            backend.init_forward_metadata_replay_cuda_graph(
+                batch.batch_size,
+                batch.req_pool_indices,
+                batch.seq_lens,
+                int(batch.seq_lens.sum()),
+                None,
+                batch.forward_mode,
+                batch.spec_info,
+                batch.seq_lens_cpu,
+            )
+
+    def _make(self, mode: str, rows: Sequence[int], *, tokens: int, seq_lens: list[int], **fields: object) -> Any:
+        """A ForwardBatch; fields that its constructor lacks are set as attributes, as upstream itself does."""
+        values: dict[str, object] = {
+            "forward_mode": getattr(self._classes.ForwardMode, mode),
+            "batch_size": len(rows),
+            "input_ids": torch.zeros(tokens, dtype=torch.int64),
+            "req_pool_indices": torch.tensor(rows),
+            "seq_lens": torch.tensor(seq_lens),
+            "seq_lens_sum": sum(seq_lens),
+            "out_cache_loc": None,
+            "num_token_non_padded_cpu": tokens,
+            "global_num_token_non_padded_cpu": tokens,
+            "spec_algorithm": self._algorithm,
+            **fields,
+        }
+        names = inspect.signature(self._classes.ForwardBatch.__init__).parameters
+        batch = self._classes.ForwardBatch(**{name: value for name, value in values.items() if name in names})
+        for name in values.keys() - names.keys():
+            setattr(batch, name, values[name])
+        return batch
+
+
+def _int32(values: Sequence[int]) -> torch.Tensor:
+    return torch.tensor(list(values), dtype=torch.int32)

@@ -1,0 +1,131 @@
+"""Turn this process into an emulated NPU host; called once, before anything of upstream is imported."""
+
+from __future__ import annotations
+
+import sys
+import types
+from functools import wraps
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+import torch
+
+from patchtool.emulation import stubs as standins
+from patchtool.emulation.device import map_devices, npu_namespace
+from patchtool.emulation.kernels import conv, delta, state, verify
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+
+def activate(tree: Path) -> None:
+    """Stand in for the NPU stack and put the tree under test first on the path.
+
+    Args:
+        tree: The folder that holds ``sglang/``.
+
+    Raises:
+        NoReferenceError: Upstream or a real NPU package was imported already.
+    """
+    if "sglang" in sys.modules:
+        raise standins.NoReferenceError("upstream was imported before the stand-ins")
+    standins.stand_in_first()
+    torch.npu = sys.modules["torch.npu"] = npu_namespace()
+    provide("torch_npu", npu=torch.npu, _apply_patches=lambda _patches: None)
+    provide("torch_npu.contrib.transfer_to_npu")
+    for module, members in _references().items():
+        provide(module, **members)
+    torch.ops.__dict__["npu"] = _NpuOperators()
+    _idle_triton_driver()
+    map_devices()
+    sys.path.insert(0, str(tree))
+
+
+def _references() -> dict[str, dict[str, object]]:
+    """Which kernel stands where; two of torchair are only built, never run, when upstream is imported."""
+    mamba, fla = "sgl_kernel_npu.mamba", "sgl_kernel_npu.fla"
+    return {
+        f"{mamba}.mamba_state_update_triton": named(state.move_intermediate_cache, state.conv_state_rollback),
+        f"{mamba}.causal_conv1d": named(
+            conv.causal_conv1d_fn_npu, conv.causal_conv1d_update_npu, conv.causal_conv1d_update_v2
+        ),
+        f"{fla}.fused_gdn_gating": named(delta.fused_gdn_gating_npu, delta.fused_gdn_gating_kernel_without_sigmoid),
+        f"{fla}.chunk": named(delta.chunk_gated_delta_rule_npu),
+        f"{fla}.fused_sigmoid_gating_recurrent": named(delta.fused_sigmoid_gating_delta_rule_update_npu),
+        f"{fla}.fused_sigmoid_gating_recurrent_decode_optimized": named(
+            verify.fused_sigmoid_gating_delta_rule_update_decode_npu
+        ),
+        f"{fla}.l2norm": {"l2norm_fwd": below_modes(delta.unit)},
+        f"{fla}.utils": named(verify.prepare_chunk_indices),
+        "torchair": {"get_npu_backend": lambda **_: lambda graph, _inputs: graph},
+        "torchair.configs.compiler_config": {"CompilerConfig": _Settings},
+    }
+
+
+def named(*functions: Callable[..., object]) -> dict[str, object]:
+    """References under their own names, as members for ``provide``."""
+    return {function.__name__: below_modes(function) for function in functions}
+
+
+def below_modes(function: Callable[..., object]) -> Callable[..., object]:
+    """Run a reference without the device mapping: twice as fast, and a test that counts calls counts none of it."""
+
+    @wraps(function)
+    def kernel(*args: object, **kwargs: object) -> object:
+        with torch._C.DisableTorchFunction():  # noqa: SLF001  the only switch that also turns modes off
+            return function(*args, **kwargs)
+
+    return kernel
+
+
+def provide(name: str, **members: object) -> None:
+    """Import a stand-in through the finder and give it members that work."""
+    module = import_module(name)
+    for member, value in members.items():
+        setattr(module, member, value)
+    parent, _, child = name.rpartition(".")
+    if parent:
+        setattr(import_module(parent), child, module)
+
+
+class _NpuOperators:
+    """``torch.ops.npu``: the references, and an error that names anything else."""
+
+    def __init__(self) -> None:
+        rules = (verify.recurrent_gated_delta_rule, verify.chunk_gated_delta_rule)
+        self.__dict__.update(named(*rules, conv.causal_conv1d, conv.causal_conv1d_update))
+
+    def __getattr__(self, name: str) -> object:
+        raise AttributeError(f"torch.ops.npu.{name} has no CPU reference")
+
+
+class _Settings(types.SimpleNamespace):
+    """A settings object of any depth."""
+
+    def __getattr__(self, name: str) -> object:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        value = _Settings()
+        setattr(self, name, value)
+        return value
+
+
+def _idle_triton_driver() -> None:
+    """Give Triton the driver that kernels ask about while they are decorated; without CANN there is none."""
+    from triton.runtime import driver
+
+    try:
+        driver.active.get_current_target()
+    except Exception:  # noqa: BLE001  the Ascend build of Triton raises whatever its compiler probe met
+        limits = {"multiprocessor_count": 1, "max_shared_mem": 1 << 20, "num_aicore": 1, "num_vectorcore": 1}
+        driver.set_active(
+            types.SimpleNamespace(
+                get_current_target=lambda: types.SimpleNamespace(backend="cpu", arch=0, warp_size=1),
+                get_current_device=lambda: 0,
+                get_current_stream=lambda *_: 0,
+                get_benchmarker=lambda: lambda *_, **__: [0.0],
+                get_device_interface=lambda: torch.cpu,
+                utils=types.SimpleNamespace(get_device_properties=lambda _: limits),
+            )
+        )

@@ -1,0 +1,171 @@
+"""The gated delta rule: one token at a time, in fp32."""
+
+from __future__ import annotations
+
+import itertools
+
+import torch
+from torch.nn import functional as F  # noqa: N812  torch's own spelling
+
+from patchtool.emulation.kernels.storage import as_stored
+
+CHUNK = 64
+"""Tokens between two of the states that a prefill kernel returns."""
+
+
+def decay(
+    A_log: torch.Tensor,  # noqa: N803  upstream's spelling
+    a: torch.Tensor,
+    dt_bias: torch.Tensor,
+    beta: float = 1.0,
+    threshold: float = 20.0,
+) -> torch.Tensor:
+    """The log of the factor by which a state shrinks at each token, ``[T, H]``."""
+    return -torch.exp(A_log.float()) * F.softplus(a.float() + dt_bias.float(), beta, threshold)
+
+
+def unit(x: torch.Tensor, **_: object) -> torch.Tensor:
+    """Scale the last axis to length one."""
+    return x * torch.rsqrt((x * x).sum(-1, keepdim=True) + 1e-6)
+
+
+def advance(
+    state: torch.Tensor,
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    log_decay: torch.Tensor,
+    strength: torch.Tensor,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Feed one token to the recurrence.
+
+    Args:
+        state: ``[H, K, V]``.
+        query: ``[H, K]``, scaled.
+        key: ``[H, K]``.
+        value: ``[H, V]``.
+        log_decay: ``[H]``.
+        strength: ``[H]``, between 0 and 1.
+
+    Returns:
+        The new state and the output ``[H, V]``.
+    """
+    state = state * log_decay.exp()[:, None, None]
+    recalled = (state * key[:, :, None]).sum(1)
+    state = state + key[:, :, None] * ((value - recalled) * strength[:, None])[:, None, :]
+    return state, (state * query[:, :, None]).sum(1)
+
+
+def fused_gdn_gating_npu(
+    A_log: torch.Tensor,  # noqa: N803
+    a: torch.Tensor,
+    b: torch.Tensor,
+    dt_bias: torch.Tensor,
+    beta: float = 1.0,
+    threshold: float = 20.0,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Decay and update strength of every token, each ``[1, T, H]``."""
+    return decay(A_log, a, dt_bias, beta, threshold)[None], torch.sigmoid(b.float()).to(b.dtype)[None]
+
+
+def fused_gdn_gating_kernel_without_sigmoid(
+    A_log: torch.Tensor,  # noqa: N803
+    a: torch.Tensor,
+    b: torch.Tensor,
+    dt_bias: torch.Tensor,
+    beta: float = 1.0,
+    threshold: float = 20.0,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """As above, with the strength's sigmoid left to the next kernel."""
+    return decay(A_log, a, dt_bias, beta, threshold)[None], b
+
+
+def chunk_gated_delta_rule_npu(
+    q: torch.Tensor,
+    k: torch.Tensor,
+    v: torch.Tensor,
+    g: torch.Tensor,
+    beta: torch.Tensor,
+    scale: float | None = None,
+    initial_state: torch.Tensor | None = None,
+    cu_seqlens: torch.Tensor | None = None,
+    use_qk_l2norm_in_kernel: bool = False,
+    **_: object,
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Run whole sequences.
+
+    Args:
+        q: ``[1, T, Hk, K]``.
+        k: ``[1, T, Hk, K]``.
+        v: ``[1, T, H, V]``.
+        g: ``[1, T, H]``.
+        beta: ``[1, T, H]``.
+        scale: Of the query; one over the root of K by default.
+        initial_state: ``[N, H, K, V]``.
+        cu_seqlens: ``[N + 1]`` starts.
+        use_qk_l2norm_in_kernel: Scale query and key to length one first.
+
+    Returns:
+        Outputs ``[1, T, H, V]``, final states, and the states at the start of every chunk ``[1, chunks, H, K, V]``.
+    """
+    if initial_state is None or cu_seqlens is None:
+        raise ValueError("chunk_gated_delta_rule_npu: the reference needs initial states and starts")
+    query, key = _heads(q[0], k[0], v.shape[2], normalise=use_qk_l2norm_in_kernel)
+    query = query * (scale or q.shape[-1] ** -0.5)
+    out = torch.zeros_like(v)
+    final = torch.empty(initial_state.shape, dtype=initial_state.dtype)
+    snapshots = []
+    starts = cu_seqlens.tolist()
+    for row, (start, end) in enumerate(itertools.pairwise(starts)):
+        state = initial_state[row].float()
+        for token in range(start, end):
+            if (token - start) % CHUNK == 0:
+                snapshots.append(state)
+            state, result = advance(
+                state, query[token], key[token], v[0, token].float(), g[0, token].float(), beta[0, token].float()
+            )
+            out[0, token] = result.to(v.dtype)
+        final[row] = state.to(final.dtype)
+    return out, final, torch.stack(snapshots).to(initial_state.dtype)[None]
+
+
+def fused_sigmoid_gating_delta_rule_update_npu(
+    A_log: torch.Tensor,  # noqa: N803
+    a: torch.Tensor,
+    dt_bias: torch.Tensor,
+    softplus_beta: float,
+    softplus_threshold: float,
+    q: torch.Tensor,
+    k: torch.Tensor,
+    v: torch.Tensor,
+    b: torch.Tensor,
+    initial_state_source: torch.Tensor,
+    initial_state_indices: torch.Tensor,
+    scale: float | None = None,
+    use_qk_l2norm_in_kernel: bool = False,
+    cu_seqlens: torch.Tensor | None = None,
+    **_: object,
+) -> torch.Tensor:
+    """Run one decode token per request on states ``[P, H, K, V]`` in place; a negative slot is padding."""
+    query, key = _heads(q[0], k[0], v.shape[2], normalise=use_qk_l2norm_in_kernel)
+    query = query * (scale or q.shape[-1] ** -0.5)
+    log_decay, strength = decay(A_log, a, dt_bias, softplus_beta, softplus_threshold), torch.sigmoid(b.float())
+    states = as_stored(initial_state_source)
+    starts = list(range(v.shape[1] + 1)) if cu_seqlens is None else cu_seqlens.tolist()
+    out = torch.zeros_like(v)
+    for row, (start, end) in enumerate(itertools.pairwise(starts)):
+        slot = int(initial_state_indices[row])
+        for token in range(start, end) if slot >= 0 else ():
+            state, result = advance(
+                states[slot].float(), query[token], key[token], v[0, token].float(), log_decay[token], strength[token]
+            )
+            states[slot] = state.to(states.dtype)
+            out[0, token] = result.to(v.dtype)
+    return out
+
+
+def _heads(q: torch.Tensor, k: torch.Tensor, heads: int, *, normalise: bool) -> tuple[torch.Tensor, torch.Tensor]:
+    """Spread grouped query and key heads over the value heads, in fp32."""
+    repeats = heads // q.shape[-2]
+    query, key = (x.float().repeat_interleave(repeats, -2) for x in (q, k))
+    return (unit(query), unit(key)) if normalise else (query, key)

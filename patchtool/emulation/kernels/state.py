@@ -1,0 +1,73 @@
+"""Committing recurrent and convolution states after a verify step."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from patchtool.emulation.kernels.storage import as_stored
+
+if TYPE_CHECKING:
+    import torch
+
+_POOL_RANK = 4
+
+
+def move_intermediate_cache(
+    ssm_states: torch.Tensor,
+    intermediate_state_cache: torch.Tensor,
+    dst_indices_tensor: torch.Tensor,
+    src_indices_tensor: torch.Tensor,
+    last_steps_tensor: torch.Tensor,
+    h_block_size: int = 1,  # noqa: ARG001  a tuning knob of the real kernel
+) -> torch.Tensor:
+    """Copy each request's state at its last step into its slot, in place.
+
+    Args:
+        ssm_states: ``[L, P, H, V, K]``.
+        intermediate_state_cache: ``[L, S, D, H, V, K]``.
+        dst_indices_tensor: ``[N]`` slots of ``ssm_states``.
+        src_indices_tensor: ``[N]`` rows of the intermediates.
+        last_steps_tensor: ``[N]`` steps; a negative one leaves the row alone.
+        h_block_size: No effect on the result.
+
+    Source: the contract of sgl_kernel_npu.mamba.mamba_state_update_triton.
+    """
+    _equal_lengths(dst_indices_tensor, src_indices_tensor, last_steps_tensor)
+    states, snapshots = as_stored(ssm_states), as_stored(intermediate_state_cache)
+    rows = zip(dst_indices_tensor.tolist(), src_indices_tensor.tolist(), last_steps_tensor.tolist(), strict=True)
+    for slot, row, step in rows:
+        if step >= 0:
+            states[:, slot] = snapshots[:, row, step]
+    return ssm_states
+
+
+def conv_state_rollback(
+    conv_states: torch.Tensor, state_indices: torch.Tensor, step_indices: torch.Tensor, draft_token_num: int
+) -> torch.Tensor:
+    """Take rejected tokens out of convolution windows, in place.
+
+    Args:
+        conv_states: ``[L, P, W, dim]``.
+        state_indices: ``[N]`` slots.
+        step_indices: ``[N]`` last accepted steps; a negative one leaves the row alone.
+        draft_token_num: Tokens that the verify step appended.
+
+    Source: the contract of sgl_kernel_npu.mamba.mamba_state_update_triton; on a non-contiguous pool the real kernel
+    works on a copy and the update is lost, and so it is here.
+    """
+    if conv_states.ndim != _POOL_RANK:
+        raise ValueError(f"conv_state_rollback: conv_states must be [L, P, W, dim], got {tuple(conv_states.shape)}")
+    _equal_lengths(state_indices, step_indices)
+    windows = conv_states.contiguous()
+    for slot, step in zip(state_indices.tolist(), step_indices.tolist(), strict=True):
+        shift = draft_token_num - 1 - step
+        if step >= 0 and shift > 0:
+            window = windows[:, slot]
+            window[:, shift:] = window[:, :-shift].clone()
+    return conv_states
+
+
+def _equal_lengths(*indices: torch.Tensor) -> None:
+    lengths = {len(index) for index in indices}
+    if len(lengths) > 1:
+        raise ValueError(f"index tensors of unequal lengths: {sorted(lengths)}")

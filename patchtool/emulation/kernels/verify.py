@@ -1,0 +1,140 @@
+"""The V-major operators of ``torch.ops.npu``: speculative verify, and the prefill of later releases."""
+
+from __future__ import annotations
+
+import torch
+
+from patchtool.emulation.kernels.delta import (
+    advance,
+    chunk_gated_delta_rule_npu,
+    fused_sigmoid_gating_delta_rule_update_npu,
+    unit,
+)
+from patchtool.emulation.kernels.storage import as_stored
+
+
+def recurrent_gated_delta_rule(
+    mix_qkv: torch.Tensor,
+    recurrent_state: torch.Tensor,
+    *,
+    beta: torch.Tensor,
+    scale: float,
+    actual_seq_lengths: torch.Tensor,
+    ssm_state_indices: torch.Tensor,
+    nk: int,
+    nv: int,
+    intermediate_state: torch.Tensor | None = None,
+    cache_indices: torch.Tensor | None = None,
+    num_accepted_tokens: torch.Tensor | None = None,
+    g: torch.Tensor | None = None,
+) -> torch.Tensor:
+    """Run the draft tokens of every row and store the state after each of them.
+
+    Args:
+        mix_qkv: ``[N, D, 2 * nk * K + nv * V]``.
+        recurrent_state: ``[P, nv, V, K]`` as stored, read only when there are intermediates.
+        beta: ``[N, D, nv]`` before the sigmoid.
+        scale: Of the query.
+        actual_seq_lengths: ``[N]`` tokens of each row.
+        ssm_state_indices: ``[N, D]`` where the state after each token goes.
+        nk: Key heads.
+        nv: Value heads.
+        intermediate_state: ``[slots, nv, V, K]`` receives the states; without it ``recurrent_state`` does.
+        cache_indices: ``[N]`` slots that hold the initial states.
+        num_accepted_tokens: ``[N]``; without intermediates, the initial state is that of this token of the last call.
+        g: ``[N, D, nv]`` log decay.
+
+    On the device the rows run side by side. Here they run in order, so a later row that aliases an earlier one
+    overwrites it, always.
+    """
+    rows, drafts, _ = mix_qkv.shape
+    query, key, value = _unpacked(mix_qkv.float(), nk, nv, *recurrent_state.shape[-2:])
+    strength = torch.sigmoid(beta.float())
+    log_decay = torch.zeros(rows, drafts, nv) if g is None else g.float()
+    states = as_stored(recurrent_state)
+    target = states if intermediate_state is None else as_stored(intermediate_state)
+    if intermediate_state is not None and cache_indices is not None:
+        first = cache_indices
+    else:
+        first = _last_accepted(ssm_state_indices, num_accepted_tokens)
+    out = torch.zeros_like(value, dtype=mix_qkv.dtype)
+    for row in range(rows):
+        state = states[int(first[row])].float().transpose(-1, -2)
+        for step in range(int(actual_seq_lengths[row])):
+            at = row, step
+            state, out[at] = advance(state, query[at] * scale, key[at], value[at], log_decay[at], strength[at])
+            target[int(ssm_state_indices[at])] = state.transpose(-1, -2).to(target.dtype)
+    return out
+
+
+def _unpacked(
+    mix_qkv: torch.Tensor, nk: int, nv: int, value_dim: int, key_dim: int
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Split ``[N, D, packed]`` into query, key and value ``[N, D, nv, ·]``; the first two of length one."""
+    query, key, value = mix_qkv.split([nk * key_dim, nk * key_dim, nv * value_dim], dim=-1)
+    query, key = (part.unflatten(-1, (nk, key_dim)).repeat_interleave(nv // nk, dim=2) for part in (query, key))
+    return unit(query), unit(key), value.unflatten(-1, (nv, value_dim))
+
+
+def _last_accepted(ssm_state_indices: torch.Tensor, num_accepted_tokens: torch.Tensor | None) -> torch.Tensor:
+    """Find where the last call left the state of each row's last accepted token; of its first, where none is told."""
+    if num_accepted_tokens is None:
+        return ssm_state_indices[:, 0]
+    return ssm_state_indices.gather(1, num_accepted_tokens.long().unsqueeze(1) - 1).squeeze(1)
+
+
+def chunk_gated_delta_rule(
+    q: torch.Tensor,
+    k: torch.Tensor,
+    v: torch.Tensor,
+    *,
+    beta: torch.Tensor,
+    initial_state: torch.Tensor,
+    actual_seq_lengths: torch.Tensor,
+    scale: float,
+    chunk_state: torch.Tensor,
+    g: torch.Tensor,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Run whole sequences on V-major states; the inputs are normalised already.
+
+    Args:
+        q: ``[T, Hk, K]``.
+        k: ``[T, Hk, K]``.
+        v: ``[T, H, V]``.
+        beta: ``[T, H]``.
+        initial_state: ``[N, H, V, K]``.
+        actual_seq_lengths: ``[N]``.
+        scale: Of the query.
+        chunk_state: ``[chunks, H, V, K]``, filled with the states at the start of every chunk.
+        g: ``[T, H]`` log decay.
+
+    Returns:
+        Outputs ``[T, H, V]`` and final states ``[N, H, V, K]``.
+    """
+    starts = torch.cat([torch.zeros(1, dtype=torch.int64), actual_seq_lengths.long().cumsum(0)])
+    log_decay, strength = g.reshape(1, -1, v.shape[-2]), beta.reshape(1, -1, v.shape[-2])
+    out, final, snapshots = chunk_gated_delta_rule_npu(
+        q[None], k[None], v[None], log_decay, strength, scale, initial_state.transpose(-1, -2), starts
+    )
+    chunk_state.copy_(snapshots[0].transpose(-1, -2))
+    return out[0], final.transpose(-1, -2)
+
+
+def fused_sigmoid_gating_delta_rule_update_decode_npu(
+    *, initial_state_source: torch.Tensor, **inputs: torch.Tensor
+) -> torch.Tensor:
+    """Run one decode token per request on states ``[P, H, V, K]`` in place.
+
+    The releases that call it keep V-major states in every pool, so that is how it is taken here; the kernel that was
+    built for them could not be looked at.
+    """
+    turned = initial_state_source.transpose(-1, -2).contiguous()
+    out = fused_sigmoid_gating_delta_rule_update_npu(initial_state_source=turned, **inputs)
+    initial_state_source.copy_(turned.transpose(-1, -2))
+    return out
+
+
+def prepare_chunk_indices(cu_seqlens: torch.Tensor, chunk_size: int) -> torch.Tensor:
+    """Number the chunks of every sequence: rows of ``(sequence, chunk)``; empty sequences have no number."""
+    lengths = [length for length in cu_seqlens.diff().tolist() if length]
+    return torch.tensor([[row, n] for row, length in enumerate(lengths) for n in range(-(-length // chunk_size))])

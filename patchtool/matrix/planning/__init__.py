@@ -1,0 +1,1 @@
+"""Which tests run on which trees, and what each of them has to show."""

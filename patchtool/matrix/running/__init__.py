@@ -1,0 +1,1 @@
+"""Running cells: worker processes, executors, and results cached by content."""

@@ -1,0 +1,132 @@
+"""Before writing: an edit must neither hide, lose, invent nor confuse a name, nor repeat an effect."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping, Sequence
+
+from patchtool.semantic.language.grammar import BUILTINS
+from patchtool.semantic.language.names import running, shared_names, stored_in
+from patchtool.semantic.language.nodes import walk
+from patchtool.semantic.language.scopes import Function
+from patchtool.semantic.matching.analysis import ScopeAnalysis, bound_nodes
+from patchtool.semantic.matching.unify import Bound, same
+from patchtool.semantic.vocabulary.edits import Replacement
+from patchtool.semantic.writing.fill import CannotFill
+
+_EFFECTS = frozenset({"next", "pop", "popleft", "popitem", "send", "append", "read", "get_nowait", "put", "write"})
+
+
+def check_names(
+    analysis: ScopeAnalysis, replacement: Replacement, filled: Sequence[ast.stmt], roles: Mapping[str, Bound]
+) -> None:
+    """Make sure that filled code means at its place what the patch says.
+
+    Args:
+        analysis: The scope.
+        replacement: Where the code goes.
+        filled: The code, its holes filled.
+        roles: Holes that stand for parameters.
+
+    Raises:
+        CannotFill: It does not, with the reason.
+    """
+    function = analysis.scope.function
+    if function is None:
+        return
+    old, new = stored_in(replacement.replaced), stored_in(filled)
+    shared = (old | new) & shared_names(function)
+    if shared:
+        raise CannotFill("name-shared", f"{min(shared)} is bound from elsewhere too (global or nonlocal)")
+    _check_fresh(function, new - old)
+    _check_lost(function, replacement, filled, old - new)
+    _check_meaning(analysis, replacement, roles)
+    _check_effects(replacement)
+    _check_assigned(analysis, replacement, filled)
+
+
+def _check_fresh(function: Function, names: set[str]) -> None:
+    known = {n.id for n in walk(function) if isinstance(n, ast.Name)}
+    known |= {n.arg for n in walk(function) if isinstance(n, ast.arg)} | stored_in(function.body)
+    taken = sorted(names & known)
+    if taken:
+        raise CannotFill("name-taken", f"{taken[0]}, which the patch would introduce, is already used in this scope")
+
+
+def _check_lost(function: Function, replacement: Replacement, filled: Sequence[ast.stmt], gone: set[str]) -> None:
+    """No surviving read may need a name that the replaced code assigned and the new code does not."""
+    for node in (n for statement in filled for n in walk(statement)):
+        if isinstance(node, ast.Name) and node.id in gone:
+            raise CannotFill("removed-name-read", f"the new code reads {node.id}, which would no longer be assigned")
+    inside = {id(n) for statement in replacement.replaced for n in walk(statement)} | set(_elsewhere(replacement))
+    last = max((s.end_lineno or s.lineno for s in replacement.replaced), default=0)
+    own = {id(n) for n in running(function.body)}
+    for node in walk(function):
+        if isinstance(node, ast.Name) and node.id in gone and id(node) not in inside:
+            reads = not isinstance(node.ctx, ast.Store) and (node.lineno > last or id(node) not in own)
+            if reads:
+                detail = f"{node.id} would no longer be assigned but is read on line {node.lineno}"
+                raise CannotFill("removed-name-read", detail)
+
+
+def _elsewhere(replacement: Replacement) -> Iterator[int]:
+    """Nodes in the other arms of the conditions that a replacement stands under: control never passes through both."""
+    chain = [*(block for block, _ in replacement.block.above), replacement.block]
+    for block in chain:
+        if isinstance(block.owner, ast.If):
+            other = block.owner.orelse if block.field == "body" else block.owner.body
+            yield from (id(node) for statement in other for node in walk(statement))
+
+
+def _check_meaning(analysis: ScopeAnalysis, replacement: Replacement, roles: Mapping[str, Bound]) -> None:
+    """A hole must mean the same where its code was found and where it is written."""
+    if analysis.flow is None:
+        return
+    near, after = replacement.near, replacement.behind
+    assigned = stored_in(replacement.replaced)
+    for hole in sorted(replacement.code.holes & set(replacement.env)):
+        for node in (n for n in bound_nodes(replacement.env[hole]) if isinstance(n, ast.expr)):
+            if isinstance(node, ast.Name) and node.id in assigned:
+                continue  # the old code assigns it, and so does the new
+            here = analysis.meaning(node, near, after=after)
+            there = [analysis.meaning(node, replacement.at)]
+            if hole in analysis.bound_at:
+                there.append(analysis.meaning(node, analysis.bound_at[hole], after=True))
+            if hole in roles:
+                there.append(node)
+            if not all(same(here, other) for other in there):
+                raise CannotFill(
+                    "meaning-changed", f"{ast.unparse(node)} means something else where it would be written"
+                )
+
+
+def _check_effects(replacement: Replacement) -> None:
+    """Code that stays where it is must not have effects that its copy would repeat."""
+    if replacement.replaced:
+        return
+    for hole in replacement.code.holes & set(replacement.env):
+        for node in (n for root in bound_nodes(replacement.env[hole]) for n in walk(root)):
+            called = node.func if isinstance(node, ast.Call) else None
+            name = called.id if isinstance(called, ast.Name) else getattr(called, "attr", "")
+            if isinstance(node, (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom)) or name in _EFFECTS:
+                raise CannotFill("effect-repeated", f"{ast.unparse(node)} must not be evaluated twice")
+
+
+def _check_assigned(analysis: ScopeAnalysis, replacement: Replacement, filled: Sequence[ast.stmt]) -> None:
+    """Every name that the new code reads has a value: a local one surely, any other one as far as the module shows."""
+    if analysis.flow is None:
+        return
+    known = set(analysis.flow.assigned(replacement.near, after=replacement.behind))
+    module = analysis.source.names.bound | {
+        n.id for s in replacement.replaced for n in walk(s) if isinstance(n, ast.Name)
+    }
+    for statement in filled:
+        stored = {n.id for n in walk(statement) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+        for node in walk(statement):
+            if not isinstance(node, ast.Name) or not isinstance(node.ctx, ast.Load) or node.id in known | stored:
+                continue
+            if node.id in analysis.local_names:
+                raise CannotFill("name-unavailable", f"{node.id} is not surely assigned at the site")
+            if node.id not in module and "*" not in module and node.id not in BUILTINS:
+                raise CannotFill("name-unavailable", f"{node.id} is bound nowhere in this module")
+        known |= stored

@@ -1,0 +1,224 @@
+"""Killed, out of space, two at once: the next run finds the old tree or the new one, and says which."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import subprocess
+import time
+from collections import Counter
+from functools import partial
+from typing import TYPE_CHECKING, NoReturn
+
+import pytest
+
+from patchtool.adapters.worktree import open_worktree, recorded, recover, state_of, swap, unapply, write
+from patchtool.domain.errors import EnvironmentFault, ExitCode, RefusedError
+from tests.adapters.worktree.conftest import BRANCH, FILES, A, B, die_at, snapshot
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from patchtool.adapters.worktree import Worktree
+    from tests.adapters.worktree.conftest import Lab
+
+
+def _make(lab: Lab, kind: str, number: int) -> Path:
+    if kind == "folder":
+        return lab.package(lab.folder / f"site{number}").parent
+    template, root = lab.folder / "template", lab.folder / f"clone{number}"
+    if not template.exists():
+        lab.checkout("template")
+    shutil.copytree(template, root)
+    lab.git(root, "update-index", "-q", "--refresh")
+    return root
+
+
+def _writer(lab: Lab, place: Worktree, *, commit: bool) -> Callable[[], object]:
+    return partial(write, place, lab.series(), commit=commit, branch=BRANCH)
+
+
+def _is_clean(lab: Lab, root: Path, kind: str) -> bool:
+    return kind != "git" or lab.git(root, "status", "--porcelain") == ""
+
+
+@pytest.mark.parametrize("kind", ["git", "no-commit", "folder"])
+def test_killed_at_every_step_of_a_write(lab: Lab, kind: str) -> None:
+    seen: Counter[str] = Counter()
+    for number in range(500):
+        root = _make(lab, kind, number)
+        before = snapshot(root)
+        place = open_worktree(root)
+        ended = die_at(number, _writer(lab, place, commit=kind == "git"))
+        recovery = recover(open_worktree(root))
+        seen[recovery.kind if recovery else "nothing"] += 1
+        place = open_worktree(root)
+        applied = recorded(place)
+        if applied:
+            assert state_of(place, applied).kind == "intact"
+        else:
+            assert {k: v for k, v in snapshot(root).items() if ".patchtool" not in k} == before
+        assert _is_clean(lab, root, kind)
+        assert not list(root.rglob("*.patchtool-new"))
+        if kind == "git":
+            assert lab.git(root, "branch", "--show-current") == (BRANCH if applied else "main")
+            assert (BRANCH in lab.git(root, "branch")) == bool(applied)
+        if number % 4 == 0 or ended:
+            # Whatever was found, the next runs work, and end where they should.
+            write(open_worktree(root), lab.series(), commit=kind == "git", branch=BRANCH)
+            unapply(open_worktree(root))
+            assert snapshot(root) == before
+        shutil.rmtree(root)
+        if ended:
+            break
+    assert number > 10
+    assert seen["rolled back"] > 3
+    assert kind != "git" or seen["finished"] >= 1
+
+
+@pytest.mark.parametrize("kind", ["git", "folder"])
+def test_killed_at_every_step_of_an_unapply(lab: Lab, kind: str) -> None:
+    seen: Counter[str] = Counter()
+    for number in range(500):
+        root = _make(lab, kind, number)
+        before = snapshot(root)
+        write(open_worktree(root), lab.series(), commit=True, branch=BRANCH)
+        place = open_worktree(root)
+        ended = die_at(number, partial(unapply, place))
+        recovery = recover(open_worktree(root))
+        seen[recovery.kind if recovery else "nothing"] += 1
+        assert _is_clean(lab, root, kind)
+        place = open_worktree(root)
+        applied = recorded(place)
+        assert applied is None or state_of(place, applied).kind == "intact"
+        unapply(open_worktree(root))
+        assert snapshot(root) == before
+        assert kind == "folder" or BRANCH not in lab.git(root, "branch")
+        if ended:
+            break
+    assert number > 5
+    assert seen["finished taking out"] > 3
+
+
+def test_edited_after_a_kill_is_refused_and_kept(lab: Lab) -> None:
+    root = lab.checkout()
+    place = open_worktree(root)
+    for number in range(500):
+        die_at(number, _writer(lab, place, commit=True))
+        if (root / A).read_bytes() != FILES["sglang/srt/a.py"]:
+            break
+        recover(open_worktree(root))
+    (root / A).write_bytes(b"mine = 1\n")
+    with pytest.raises(RefusedError, match=r"a\.py"):
+        recover(open_worktree(root))
+    assert (root / A).read_bytes() == b"mine = 1\n"
+    (root / A).write_bytes(FILES["sglang/srt/a.py"])
+    recovery = recover(open_worktree(root))
+    assert recovery
+    assert recovery.kind == "rolled back"
+    assert lab.git(root, "status", "--porcelain") == ""
+
+
+@pytest.mark.parametrize("commit", [True, False])
+def test_disk_full(lab: Lab, monkeypatch: pytest.MonkeyPatch, *, commit: bool) -> None:
+    root = lab.checkout()
+    before = snapshot(root)
+    real = swap.stage
+
+    def full(file: Path, content: bytes, mode: int) -> None:
+        if file.name == B.rpartition("/")[2]:
+            swap.staged_name(file).write_bytes(content[:3])
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(file))
+        real(file, content, mode)
+
+    monkeypatch.setattr("patchtool.adapters.worktree.writing.stage", full)
+    with pytest.raises(EnvironmentFault) as caught:
+        write(open_worktree(root), lab.series(), commit=commit, branch=BRANCH)
+    assert caught.value.exit_code is ExitCode.ENVIRONMENT
+    assert "No space left" in str(caught.value.cause)
+    assert snapshot(root) == before
+    assert recorded(open_worktree(root)) is None
+    assert lab.git(root, "status", "--porcelain") == ""
+
+
+def test_disk_really_full(lab: Lab) -> None:
+    small = lab.folder / "small"
+    small.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", str(small)]
+    if os.geteuid() != 0 or subprocess.run(mount, check=False, capture_output=True).returncode:
+        pytest.skip("mounting needs root and its capabilities; the test above covers the answer")
+    try:
+        root = lab.package(small).parent
+        before = snapshot(root)
+        refused = 0
+        for free in range(0, 120_000, 4096):
+            filler = small / "filler"
+            with filler.open("wb") as stream:
+                left = os.statvfs(small)
+                stream.write(b"x" * max(0, left.f_bavail * left.f_frsize - free))
+            try:
+                write(open_worktree(root), lab.series(), commit=True, branch=BRANCH)
+            except EnvironmentFault:
+                refused += 1
+            else:
+                filler.unlink()
+                break
+            filler.unlink()
+            recover(open_worktree(root))
+            assert {k: v for k, v in snapshot(root).items() if ".patchtool" not in k} == before
+        assert refused > 3
+        unapply(open_worktree(root))
+        assert snapshot(root) == before
+    finally:
+        subprocess.run(["umount", str(small)], check=True)
+
+
+def test_git_fails_in_the_middle(lab: Lab) -> None:
+    root = lab.checkout()
+    before = snapshot(root)
+    (root / ".git/index.lock").touch()
+    with pytest.raises(EnvironmentFault) as caught:
+        write(open_worktree(root), lab.series(), commit=True, branch=BRANCH)
+    assert "index.lock" in str(caught.value.cause)
+    assert snapshot(root) == before
+    (root / ".git/index.lock").unlink()
+    recover(open_worktree(root))
+    assert snapshot(root) == before
+    assert write(open_worktree(root), lab.series(), commit=True, branch=BRANCH).commits
+
+
+def test_interrupted_by_a_person(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = lab.checkout()
+    before = snapshot(root)
+
+    def interrupt(*_: object) -> NoReturn:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("patchtool.adapters.worktree.writing._move_refs", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        write(open_worktree(root), lab.series(), commit=True, branch=BRANCH)
+    assert snapshot(root) == before
+    assert recover(open_worktree(root)) is None
+
+
+@pytest.mark.parametrize("kind", ["git", "folder"])
+def test_two_at_once(lab: Lab, kind: str) -> None:
+    root = _make(lab, kind, 0)
+    place = open_worktree(root)
+    ready, tell = os.pipe()
+    child = os.fork()
+    if child == 0:
+        from patchtool.adapters.worktree.rollback import exclusive
+
+        with exclusive(place, 5):
+            os.write(tell, b"x")
+            time.sleep(1.0)
+            os._exit(0)
+    os.read(ready, 1)
+    with pytest.raises(EnvironmentFault, match=str(child)) as caught:
+        write(place, lab.series(), commit=True, branch=BRANCH, lock_timeout=0.1)
+    assert caught.value.exit_code is ExitCode.ENVIRONMENT
+    assert write(place, lab.series(), commit=True, branch=BRANCH, lock_timeout=20).changed == (A, B)
+    os.waitpid(child, 0)

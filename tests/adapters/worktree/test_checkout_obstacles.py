@@ -1,0 +1,287 @@
+"""What is in the way is named, exits with 2, and nothing is touched."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+import pytest
+
+from patchtool.adapters.git.commits import PatchCommit
+from patchtool.adapters.worktree import blockers, open_worktree, recorded, unapply, write
+from patchtool.domain.errors import ExitCode, InputError, RefusedError
+from tests.adapters.worktree.conftest import BRANCH, A, B, patch, snapshot
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.adapters.worktree.conftest import Lab
+
+OTHER = "python/pyproject.toml"
+
+
+def _edit(root: Path, path: str) -> None:
+    with (root / path).open("ab") as stream:
+        stream.write(b"# mine\n")
+
+
+def _two_sides(lab: Lab, root: Path) -> None:
+    lab.git(root, "checkout", "-qb", "side")
+    (root / OTHER).write_text("side\n")
+    lab.git(root, "commit", "-qam", "side")
+    lab.git(root, "checkout", "-q", "main")
+    (root / OTHER).write_text("main\n")
+    lab.git(root, "commit", "-qam", "main")
+
+
+def _fails(lab: Lab, root: Path, *args: str) -> None:
+    with suppress(subprocess.CalledProcessError):
+        lab.git(root, *args)
+
+
+def _dirty_target(lab: Lab, root: Path) -> None:
+    _edit(root, B)
+
+
+def _staged_target(lab: Lab, root: Path) -> None:
+    _edit(root, A)
+    lab.git(root, "add", A)
+
+
+def _staged_and_undone(lab: Lab, root: Path) -> None:
+    _staged_target(lab, root)
+    (root / A).write_bytes(lab.git(root, "cat-file", "blob", f"HEAD:{A}").encode() + b"\n")
+
+
+def _staged_other(lab: Lab, root: Path) -> None:
+    _edit(root, OTHER)
+    lab.git(root, "add", OTHER)
+
+
+def _untracked_target(lab: Lab, root: Path) -> None:
+    lab.git(root, "rm", "-q", "--cached", A)
+    lab.git(root, "commit", "-qm", "without it")
+
+
+def _merge(lab: Lab, root: Path) -> None:
+    _two_sides(lab, root)
+    _fails(lab, root, "merge", "side")
+    lab.git(root, "checkout", "--theirs", OTHER)
+    lab.git(root, "reset", "-q", OTHER)
+
+
+def _unmerged(lab: Lab, root: Path) -> None:
+    _two_sides(lab, root)
+    (root / OTHER).write_text("stash\n")
+    lab.git(root, "stash")
+    (root / OTHER).write_text("again\n")
+    lab.git(root, "commit", "-qam", "again")
+    _fails(lab, root, "stash", "pop")
+
+
+def _rebase(lab: Lab, root: Path) -> None:
+    _two_sides(lab, root)
+    _fails(lab, root, "rebase", "side")
+
+
+def _cherry_pick(lab: Lab, root: Path) -> None:
+    _two_sides(lab, root)
+    _fails(lab, root, "cherry-pick", "side")
+
+
+def _revert(lab: Lab, root: Path) -> None:
+    _two_sides(lab, root)
+    lab.git(root, "revert", "--no-commit", "HEAD")
+
+
+def _bisect(lab: Lab, root: Path) -> None:
+    lab.git(root, "bisect", "start")
+
+
+def _symlink(lab: Lab, root: Path) -> None:
+    (root / A).rename(root / "python/sglang/srt/real.py")
+    (root / A).symlink_to("real.py")
+    lab.git(root, "add", ".")
+    lab.git(root, "commit", "-qm", "symlink")
+
+
+def _symlinked_folder(lab: Lab, root: Path) -> None:
+    (root / "python/sglang/srt").rename(root / "python/sglang/real")
+    (root / "python/sglang/srt").symlink_to("real")
+    lab.git(root, "add", ".")
+    lab.git(root, "commit", "-qm", "symlink")
+
+
+def _nested(lab: Lab, root: Path) -> None:
+    lab.git(root / "python/sglang/srt", "init", "-q")
+
+
+def _missing(lab: Lab, root: Path) -> None:
+    (root / A).unlink()
+
+
+def _other_case(lab: Lab, root: Path) -> None:
+    (root / A).rename(root / A.replace("a.py", "A.py"))
+
+
+def _assume_unchanged(lab: Lab, root: Path) -> None:
+    lab.git(root, "update-index", "--assume-unchanged", A)
+    _edit(root, A)
+
+
+def _filter(lab: Lab, root: Path) -> None:
+    (root / ".gitattributes").write_text("a.py filter=upper\n")
+    lab.git(root, "config", "filter.upper.clean", "tr a-z A-Z")
+    lab.git(root, "config", "filter.upper.smudge", "tr A-Z a-z")
+    lab.git(root, "add", "--renormalize", ".gitattributes", A)
+    lab.git(root, "commit", "-qm", "filter")
+
+
+def _mixed(lab: Lab, root: Path) -> None:
+    lab.git(root, "config", "core.autocrlf", "true")
+    (root / A).write_bytes((root / A).read_bytes().replace(b"\n", b"\r\n", 1))
+    lab.git(root, "add", A)
+
+
+OBSTACLES = [
+    pytest.param(_dirty_target, "lich.py has an uncommitted change", "restore", id="dirty-target"),
+    pytest.param(_staged_target, "a.py has a change in the index", "unstage", id="staged-target"),
+    pytest.param(_staged_and_undone, "a.py has a change in the index", "unstage", id="staged-and-undone"),
+    pytest.param(_staged_other, "pyproject.toml has a change in the index", "unstage", id="staged-other"),
+    pytest.param(_untracked_target, "a.py has an uncommitted change", "commit", id="untracked-target"),
+    pytest.param(_merge, "a merge is under way", "git merge", id="merge"),
+    pytest.param(_unmerged, "pyproject.toml has a change in the index", "unstage", id="unmerged-index"),
+    pytest.param(_rebase, "a rebase is under way", "git rebase", id="rebase"),
+    pytest.param(_cherry_pick, "a cherry-pick is under way", "git cherry-pick", id="cherry-pick"),
+    pytest.param(_revert, "a revert is under way", "git revert", id="revert"),
+    pytest.param(_bisect, "a bisect is under way", "git bisect reset", id="bisect"),
+    pytest.param(_symlink, "a.py is reached through the symlink", "--tree", id="symlink"),
+    pytest.param(_symlinked_folder, "reached through the symlink .*srt", "--tree", id="symlinked-folder"),
+    pytest.param(_nested, "in the nested repository .*srt", "--tree", id="nested-repository"),
+    pytest.param(_missing, "a.py does not exist", "release", id="missing"),
+    pytest.param(_other_case, "a.py does not exist", "release", id="other-case"),
+    pytest.param(_assume_unchanged, "assume-unchanged", "update-index", id="assume-unchanged"),
+    pytest.param(_filter, "passes a filter", "attribute", id="filter"),
+    pytest.param(_mixed, "mixed line endings", "line ending", id="mixed-line-endings"),
+]
+
+
+@pytest.mark.parametrize(("make", "named", "hint"), OBSTACLES)
+def test_refused_and_untouched(lab: Lab, make: Callable[[Lab, Path], None], named: str, hint: str) -> None:
+    root = lab.checkout()
+    make(lab, root)
+    before, refs = snapshot(root), lab.git(root, "for-each-ref")
+    status = lab.git(root, "status", "--porcelain")
+    place = open_worktree(root)
+    assert blockers(place, [A, B])
+    with pytest.raises(RefusedError, match=named) as caught:
+        write(place, lab.series(), commit=True, branch=BRANCH)
+    assert caught.value.exit_code is ExitCode.USAGE
+    assert hint in str(caught.value.hint)
+    assert (snapshot(root), lab.git(root, "for-each-ref")) == (before, refs)
+    assert lab.git(root, "status", "--porcelain") == status
+    assert recorded(open_worktree(root)) is None
+
+
+def test_every_obstacle_is_named_at_once(lab: Lab) -> None:
+    root = lab.checkout()
+    _edit(root, A)
+    _staged_other(lab, root)
+    _bisect(lab, root)
+    with pytest.raises(RefusedError, match=r"bisect.*pyproject\.toml.*a\.py"):
+        write(open_worktree(root), lab.series(), commit=True, branch=BRANCH)
+
+
+def test_staged_changes_of_other_files_are_in_the_way_of_commits_only(lab: Lab) -> None:
+    root = lab.checkout()
+    _staged_other(lab, root)
+    place = open_worktree(root)
+    assert blockers(place, [A], commit=False) == []
+    write(place, lab.series(), commit=False, branch=BRANCH)
+    assert lab.git(root, "diff", "--cached", "--name-only") == OTHER
+    unapply(open_worktree(root))
+    assert lab.git(root, "diff", "--cached", "--name-only") == OTHER
+
+
+def test_a_touched_file_is_not_a_changed_one(lab: Lab) -> None:
+    root = lab.checkout()
+    os.utime(root / A, (1, 1))
+    assert blockers(open_worktree(root), [A, B]) == []
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "python/sglang/../../out.py",
+        "/etc/passwd",
+        "python/sglang/.git/config",
+        "README.md",
+        "python/setup.py",
+        "python",
+    ],
+)
+def test_targets_outside_are_refused(lab: Lab, path: str) -> None:
+    root = lab.package(lab.folder / "wheel").parent
+    with pytest.raises(RefusedError, match="outside of python/sglang"):
+        write(open_worktree(root), [patch("p", {path: b"x"})], commit=True, branch=BRANCH)
+    assert not (root / ".patchtool").exists()
+
+
+def test_symlinked_target_of_a_plain_folder(lab: Lab) -> None:
+    root = lab.package(lab.folder / "site-packages").parent
+    secret = lab.folder / "secret.py"
+    secret.write_bytes(b"x = 1\n")
+    (root / "sglang/srt/a.py").unlink()
+    (root / "sglang/srt/a.py").symlink_to(secret)
+    with pytest.raises(RefusedError):
+        write(open_worktree(root), lab.series(), commit=True, branch=BRANCH)
+    assert secret.read_bytes() == b"x = 1\n"
+
+
+@pytest.mark.parametrize(
+    ("author", "subject"),
+    [
+        ("no address", "s"),
+        ("A <a@b>\ncommit refs/heads/main", "s"),
+        ("A <a@b>", "two\nlines"),
+        ("A <a@b>", " "),
+    ],
+)
+def test_a_patch_cannot_smuggle_commands(author: str, subject: str) -> None:
+    with pytest.raises(InputError):
+        PatchCommit(subject, "", author, (), {})
+
+
+def test_read_only_folder_as_a_user(lab: Lab) -> None:
+    if os.geteuid() == 0:
+        pytest.skip("root may write anywhere; the next test covers root")
+    root = lab.package(lab.folder / "site-packages").parent
+    (root / "sglang/srt").chmod(0o555)
+    try:
+        _assert_read_only(lab, root)
+    finally:
+        (root / "sglang/srt").chmod(0o755)
+
+
+def test_read_only_file_system(lab: Lab) -> None:
+    root = lab.package(lab.folder / "site-packages").parent
+    commands = (["mount", "--bind", str(root), str(root)], ["mount", "-o", "remount,bind,ro", str(root)])
+    if os.geteuid() != 0 or any(subprocess.run(argv, check=False, capture_output=True).returncode for argv in commands):
+        pytest.skip("mounting needs root and its capabilities")
+    try:
+        _assert_read_only(lab, root)
+    finally:
+        subprocess.run(["umount", str(root)], check=True)
+
+
+def _assert_read_only(lab: Lab, root: Path) -> None:
+    before = snapshot(root)
+    place = open_worktree(root)
+    assert place.blob_ids([A]), "looking needs no right to write"
+    with pytest.raises(RefusedError) as caught:
+        write(place, lab.series(), commit=True, branch=BRANCH)
+    assert "--output" in str(caught.value.hint)
+    assert snapshot(root) == before

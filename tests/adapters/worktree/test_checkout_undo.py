@@ -1,0 +1,161 @@
+"""Taking a series out again, and refusing to when somebody worked on it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from patchtool.adapters.worktree import open_worktree, originals, recorded, state_of, unapply, write
+from patchtool.domain.errors import EnvironmentFault, ExitCode, RefusedError
+from tests.adapters.worktree.conftest import BRANCH, FILES, A, B, snapshot
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.adapters.worktree.conftest import Lab
+
+
+def _applied(lab: Lab, *, commit: bool = True) -> Path:
+    root = lab.checkout()
+    write(open_worktree(root), lab.series(), commit=commit, branch=BRANCH)
+    return root
+
+
+def test_nothing_applied(lab: Lab) -> None:
+    root = lab.checkout()
+    before = snapshot(root, git=True)
+    assert unapply(open_worktree(root)) == []
+    assert snapshot(root, git=True) == before
+
+
+def test_byte_for_byte_and_only_once(lab: Lab) -> None:
+    root = lab.checkout()
+    before = snapshot(root)
+    write(open_worktree(root), lab.series(), commit=True, branch=BRANCH)
+    assert unapply(open_worktree(root)) == [A, B]
+    assert snapshot(root) == before
+    assert lab.git(root, "status", "--porcelain") == ""
+    assert lab.git(root, "diff-files") == ""
+    assert lab.git(root, "for-each-ref", "--format=%(refname)") == "refs/heads/main\nrefs/tags/v0.5.13"
+    assert lab.git(root, "symbolic-ref", "HEAD") == "refs/heads/main"
+    assert unapply(open_worktree(root)) == []
+
+
+@pytest.mark.parametrize("commit", [True, False])
+def test_an_edited_file_is_refused_and_named(lab: Lab, *, commit: bool) -> None:
+    root = _applied(lab, commit=commit)
+    (root / B).write_bytes(b"mine = 1\n")
+    before = snapshot(root)
+    place = open_worktree(root)
+    applied = recorded(place)
+    assert applied
+    assert state_of(place, applied).paths == (B,)
+    with pytest.raises(RefusedError, match=r"lich\.py") as caught:
+        unapply(place)
+    assert caught.value.exit_code is ExitCode.USAGE
+    assert snapshot(root) == before
+
+
+def test_a_reverted_file_on_our_branch_is_an_edit(lab: Lab) -> None:
+    root = _applied(lab)
+    for change_path in (A, B):
+        (root / change_path).write_bytes(FILES[change_path.removeprefix("python/")])
+    with pytest.raises(RefusedError, match="edited"):
+        unapply(open_worktree(root))
+
+
+def test_commits_on_top_are_refused(lab: Lab) -> None:
+    root = _applied(lab)
+    lab.git(root, "commit", "-q", "--allow-empty", "-m", "mine")
+    place = open_worktree(root)
+    applied = recorded(place)
+    assert applied
+    assert state_of(place, applied).kind == "moved"
+    with pytest.raises(RefusedError, match=f"HEAD is at {BRANCH}"):
+        unapply(place)
+    assert lab.git(root, "log", "-1", "--format=%s") == "mine"
+
+
+def test_the_earlier_branch_moved(lab: Lab) -> None:
+    root = _applied(lab)
+    lab.git(root, "branch", "-f", "main", "HEAD~1")
+    with pytest.raises(RefusedError, match="main has moved") as caught:
+        unapply(open_worktree(root))
+    assert "git switch main" in str(caught.value.hint)
+
+
+def test_the_earlier_branch_is_gone(lab: Lab) -> None:
+    root = _applied(lab)
+    base = lab.git(root, "rev-parse", "main")
+    lab.git(root, "branch", "-D", "main")
+    unapply(open_worktree(root))
+    assert lab.git(root, "rev-parse", "HEAD", "--abbrev-ref", "HEAD").split() == [base, "HEAD"]
+
+
+def test_an_operation_under_way(lab: Lab) -> None:
+    root = _applied(lab)
+    lab.git(root, "bisect", "start")
+    with pytest.raises(RefusedError, match="bisect"):
+        unapply(open_worktree(root))
+
+
+def test_taken_out_by_hand_is_nothing_applied(lab: Lab) -> None:
+    root = _applied(lab)
+    lab.git(root, "checkout", "-q", "main")
+    assert unapply(open_worktree(root)) == []
+    assert recorded(open_worktree(root)) is None
+    assert lab.git(root, "rev-parse", "--verify", BRANCH), "their switch, their branch"
+
+
+def test_other_work_in_the_meantime_stays(lab: Lab) -> None:
+    root = _applied(lab)
+    other = root / "python/pyproject.toml"
+    other.write_text("mine\n")
+    lab.git(root, "add", str(other))
+    (root / "notes.txt").write_text("mine\n")
+    unapply(open_worktree(root))
+    assert lab.git(root, "status", "--porcelain").split("\n") == ["M  python/pyproject.toml", "?? notes.txt"]
+
+
+def test_originals_are_there_while_it_is_applied(lab: Lab) -> None:
+    place = open_worktree(_applied(lab))
+    applied = recorded(place)
+    assert applied
+    assert originals(place, applied)[A] == FILES["sglang/srt/a.py"]
+
+
+@pytest.mark.parametrize("damage", [b"{", b"[]", b'{"schema": 99}', b'{"schema": 1, "files": [{"path": 1}]}'])
+def test_a_damaged_record_is_told(lab: Lab, damage: bytes) -> None:
+    place = open_worktree(_applied(lab))
+    (place.state_dir / "applied.json").write_bytes(damage)
+    with pytest.raises(EnvironmentFault, match="cannot be read") as caught:
+        recorded(place)
+    assert "originals" in str(caught.value.hint)
+
+
+def test_a_damaged_original_is_told_before_anything_is_touched(lab: Lab) -> None:
+    root = _applied(lab)
+    place = open_worktree(root)
+    (place.state_dir / "originals/1").write_bytes(b"half of it")
+    before = snapshot(root)
+    with pytest.raises(EnvironmentFault, match=r"original of .*lich\.py is missing"):
+        unapply(place)
+    assert snapshot(root) == before
+
+
+@pytest.mark.parametrize(
+    ("was", "becomes"),
+    [("originals/0", "../../../secret"), (A, "python/../../secret"), (A, "/etc/hostname")],
+)
+def test_a_record_that_came_with_the_tree_leads_nowhere(lab: Lab, was: str, becomes: str) -> None:
+    root = lab.package(lab.folder / "wheel").parent
+    write(open_worktree(root), lab.series(), commit=True, branch=BRANCH)
+    (lab.folder / "secret").write_bytes(b"secret")
+    record = root / ".patchtool/applied.json"
+    record.write_text(record.read_text().replace(f'"{was}"', f'"{becomes}"'))
+    before = snapshot(root)
+    with pytest.raises(RefusedError):
+        unapply(open_worktree(root))
+    assert not (root / ".patchtool/undo").exists()
+    assert {k: v for k, v in snapshot(root).items() if not k.endswith(".pid")} == before

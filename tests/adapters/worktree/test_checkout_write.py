@@ -1,0 +1,373 @@
+"""Writing a series: commits, files only, and every kind of tree."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from patchtool.adapters.worktree import open_worktree, recorded, state_of, swap, unapply, write, writing
+from patchtool.domain.errors import RefusedError
+from tests.adapters.worktree.conftest import BRANCH, A, B, snapshot
+
+if TYPE_CHECKING:
+    from patchtool.adapters.git.commits import Written
+    from tests.adapters.worktree.conftest import Lab
+
+AT = "sglang/srt/a.py"
+
+
+def _write(lab: Lab, path: Path, *, commit: bool = True) -> Written:
+    return write(open_worktree(path), lab.series(), commit=commit, branch=BRANCH)
+
+
+def _clean(lab: Lab, root: Path) -> bool:
+    return lab.git(root, "status", "--porcelain", "--ignored") == ""
+
+
+@pytest.mark.parametrize("object_format", ["sha1", "sha256"])
+@pytest.mark.parametrize("prefix", ["python", "."])
+def test_commits_on_a_branch(lab: Lab, prefix: str, object_format: str) -> None:
+    root = lab.checkout(prefix=prefix, object_format=object_format)
+    base = lab.git(root, "rev-parse", "HEAD")
+    index = lab.git(root, "ls-files", "-s")
+    done = _write(lab, root)
+    assert (done.changed, done.branch, done.unchanged) == ((A, B), BRANCH, False)
+    assert lab.git(root, "symbolic-ref", "HEAD") == f"refs/heads/{BRANCH}"
+    assert lab.git(root, "rev-list", "--reverse", f"{base}..HEAD").split() == list(done.commits)
+    assert _clean(lab, root)
+    assert lab.git(root, "diff-files") == "", "even for those who look without a refresh"
+    assert lab.git(root, "fsck", "--strict", "--no-dangling") == ""
+    assert len(lab.git(root, "ls-files", "-s").splitlines()) == len(index.splitlines())
+    assert lab.git(root, "rev-parse", "main") == base
+    for path, content in lab.series()[-1].contents.items():
+        place = path if prefix == "python" else path.removeprefix("python/")
+        assert (root / place).read_bytes() == content
+    message = lab.git(root, "log", "-1", "--format=%an <%ae>|%cn|%ad|%cd|%B", "--date=raw")
+    assert message == (
+        "Jörg Ångström <j@example.org>|Jörg Ångström|1700000000 +0000|1700000000 +0000|"
+        "second: do it\n\nBecause.\n\n"
+        f"Patchtool-Patch: second\nPatchtool-Digest: {6:064x}"
+    )
+    assert lab.git(root, "log", "-1", "--format=%(trailers:key=Patchtool-Patch,valueonly)") == "second"
+
+
+def test_two_machines_get_the_same_commits(lab: Lab) -> None:
+    first, second = lab.checkout("one"), lab.checkout("two")
+    assert _write(lab, first).commits == _write(lab, second).commits
+
+
+def test_mode_is_kept_and_the_date_is_new(lab: Lab) -> None:
+    root = lab.checkout()
+    file = root / A
+    file.chmod(0o755)
+    os.utime(file, (1, 1))
+    _write(lab, root)
+    assert file.stat().st_mode & 0o777 == 0o755
+    assert file.stat().st_mtime > 1, "stale bytecode must not be used"
+    assert lab.git(root, "ls-files", "-s", A).startswith("100755")
+
+
+def test_again_changes_nothing_and_says_so(lab: Lab) -> None:
+    root = lab.checkout()
+    first = _write(lab, root)
+    before = snapshot(root, git=True)
+    again = _write(lab, root)
+    assert again.unchanged
+    assert again.commits == first.commits
+    after = snapshot(root, git=True)
+    assert {name for name in after if after[name] != before.get(name)} == set()
+
+
+def test_nothing_to_write(lab: Lab) -> None:
+    root = lab.checkout()
+    assert write(open_worktree(root), [], commit=True, branch=BRANCH).unchanged
+    assert lab.git(root, "branch", "--format=%(refname:short)") == "main"
+
+
+@pytest.mark.parametrize(("patches", "commit"), [(1, True), (0, True), (2, False)])
+def test_another_wish_on_top_is_refused(lab: Lab, patches: int, *, commit: bool) -> None:
+    root = lab.checkout()
+    _write(lab, root)
+    with pytest.raises(RefusedError, match="applied already") as caught:
+        write(open_worktree(root), lab.series()[:patches], commit=commit, branch=BRANCH)
+    assert "unapply" in str(caught.value.hint)
+
+
+def test_done_already_is_seen_by_the_standard_library_and_two_processes(lab: Lab) -> None:
+    root = lab.checkout()
+    _write(lab, root)
+    script = f"""
+import sys
+started = []
+sys.addaudithook(lambda event, args: event == "subprocess.Popen" and started.append(args[1]))
+from patchtool.adapters.worktree import open_worktree, recorded, state_of
+from pathlib import Path
+place = open_worktree(Path({str(root)!r}))
+assert state_of(place, recorded(place)).kind == "intact"
+assert len(started) == 2, started
+foreign = {{"git", "filelock", "libcst", "typer"}} & set(sys.modules)
+assert not foreign, foreign
+"""
+    subprocess.run([sys.executable, "-c", script], check=True, cwd=Path(__file__).parents[3])
+
+
+def test_a_commit_made_in_the_meantime_is_kept(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = lab.checkout()
+    before = snapshot(root)
+    real = swap.swap_in
+
+    def meanwhile(*args: Any) -> None:
+        lab.git(root, "commit", "-q", "--allow-empty", "-m", "mine")
+        real(*args)
+
+    monkeypatch.setattr(writing, "swap_in", meanwhile)
+    with pytest.raises(RefusedError, match="moved while"):
+        _write(lab, root)
+    assert lab.git(root, "log", "-1", "--format=%s") == "mine"
+    assert snapshot(root) == before
+    assert _clean(lab, root)
+
+
+def test_a_file_saved_in_the_meantime_is_kept(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = lab.package(lab.folder / "site-packages").parent
+    real = swap.swap_in
+
+    def meanwhile(*args: Any) -> None:
+        (root / AT).write_bytes(b"mine = 1\n")
+        real(*args)
+
+    monkeypatch.setattr(writing, "swap_in", meanwhile)
+    with pytest.raises(RefusedError, match=r"a\.py"):
+        _write(lab, root)
+    assert (root / AT).read_bytes() == b"mine = 1\n"
+
+
+def test_files_only(lab: Lab) -> None:
+    root = lab.checkout()
+    done = _write(lab, root, commit=False)
+    assert (done.commits, done.branch) == ((), None)
+    assert lab.git(root, "symbolic-ref", "HEAD") == "refs/heads/main"
+    assert lab.git(root, "diff", "--cached") == ""
+    assert len(lab.git(root, "status", "--porcelain").splitlines()) == 2
+    assert unapply(open_worktree(root)) == [A, B]
+    assert _clean(lab, root)
+
+
+def test_plain_folder_and_the_record(lab: Lab) -> None:
+    root = lab.package(lab.folder / "site-packages").parent
+    before = snapshot(root)
+    done = _write(lab, root)
+    assert (done.changed, done.commits) == ((A, B), ())
+    place = open_worktree(root)
+    applied = recorded(place)
+    assert applied
+    assert applied.release == "v0.5.13"
+    assert [name for name, _ in applied.patches] == ["first", "second"]
+    assert {change.path: change.after for change in applied.files} == place.blob_ids([A, B])
+    assert state_of(place, applied).kind == "intact"
+    assert unapply(place) == [A, B]
+    assert snapshot(root) == before
+    assert sorted(entry.name for entry in root.iterdir()) == ["sglang"]
+
+
+def test_hard_links_of_an_installer_keep_the_old_bytes(lab: Lab) -> None:
+    root = lab.package(lab.folder / "site-packages").parent
+    cached = lab.folder / "cache.py"
+    cached.hardlink_to(root / AT)
+    before = cached.read_bytes()
+    _write(lab, root)
+    assert cached.read_bytes() == before != (root / AT).read_bytes()
+
+
+def test_no_program_of_the_person_runs(lab: Lab) -> None:
+    root = lab.checkout()
+    trap = lab.folder / "ran"
+    hooks = root / ".git/hooks"
+    hooks.mkdir(exist_ok=True)
+    for name in ("reference-transaction", "post-checkout", "post-index-change", "pre-commit", "post-commit"):
+        (hooks / name).write_text(f"#!/bin/sh\necho {name} >> {trap}\n")
+        (hooks / name).chmod(0o755)
+    lab.git(root, "config", "core.fsmonitor", f"echo monitor >> {trap}; false")
+    lab.git(root, "config", "commit.gpgSign", "true")
+    _write(lab, root)
+    unapply(open_worktree(root))
+    assert not trap.exists()
+
+
+def test_variables_of_an_outer_git_are_not_followed(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    other, root = lab.checkout("other"), lab.checkout("ours")
+    before = snapshot(other, git=True)
+    for name, value in (
+        ("DIR", ".git"),
+        ("INDEX_FILE", ".git/index"),
+        ("WORK_TREE", ""),
+        ("OBJECT_DIRECTORY", "o"),
+    ):
+        monkeypatch.setenv(f"GIT_{name}", str(other / value))
+    monkeypatch.setenv("GIT_NAMESPACE", "elsewhere")
+    done = _write(lab, root)
+    unapply(open_worktree(root))
+    assert done.commits
+    assert snapshot(other, git=True) == before
+
+
+def _detached(lab: Lab, root: Path) -> Path:
+    lab.git(root, "checkout", "-q", "--detach")
+    return root
+
+
+def _worktree(lab: Lab, root: Path) -> Path:
+    lab.git(root, "worktree", "add", "-q", "../linked", "-b", "topic")
+    return lab.folder / "linked"
+
+
+def _submodule(lab: Lab, root: Path) -> Path:
+    outer = lab.folder / "outer"
+    outer.mkdir()
+    lab.git(outer, "init", "-q")
+    lab.git(outer, "submodule", "add", "-q", str(root), "deps/sglang")
+    return outer / "deps/sglang"
+
+
+def _shallow(lab: Lab, root: Path) -> Path:
+    lab.git(root, "commit", "-q", "--allow-empty", "-m", "more")
+    lab.git(lab.folder, "clone", "-q", "--depth=1", f"file://{root}", "shallow")
+    return lab.folder / "shallow"
+
+
+def _packed(lab: Lab, root: Path) -> Path:
+    lab.git(root, "gc", "-q")
+    lab.git(root, "update-index", "--index-version=4")
+    return root
+
+
+def _split_index(lab: Lab, root: Path) -> Path:
+    lab.git(root, "update-index", "--split-index")
+    return root
+
+
+@pytest.mark.parametrize("variant", [_detached, _worktree, _submodule, _shallow, _packed, _split_index])
+def test_kinds_of_checkout_there_and_back(lab: Lab, variant: object) -> None:
+    assert callable(variant)
+    root: Path = variant(lab, lab.checkout())
+    head, refs = lab.git(root, "rev-parse", "HEAD"), lab.git(root, "for-each-ref")
+    name = lab.git(root, "rev-parse", "--abbrev-ref", "HEAD")
+    before = snapshot(root)
+    _write(lab, root)
+    assert _clean(lab, root)
+    assert lab.git(root, "rev-parse", "HEAD~2") == head
+    unapply(open_worktree(root))
+    assert _clean(lab, root)
+    assert snapshot(root) == before
+    assert (lab.git(root, "rev-parse", "HEAD"), lab.git(root, "for-each-ref")) == (head, refs)
+    assert lab.git(root, "rev-parse", "--abbrev-ref", "HEAD") == name
+
+
+@pytest.mark.parametrize("how", ["autocrlf", "attribute"])
+def test_crlf_on_disk_and_lf_in_the_commit(lab: Lab, how: str) -> None:
+    root = lab.checkout()
+    if how == "attribute":
+        (root / ".gitattributes").write_text("a.py text eol=crlf\n*lich.py text eol=crlf\n")
+        lab.git(root, "add", ".gitattributes")
+        lab.git(root, "commit", "-qm", "attributes")
+    lab.git(
+        root,
+        "clone",
+        "-q",
+        "-c",
+        f"core.autocrlf={'true' if how == 'autocrlf' else 'false'}",
+        ".",
+        "../windows",
+    )
+    windows = lab.folder / "windows"
+    before = snapshot(windows)
+    done = _write(lab, windows)
+    assert _clean(lab, windows)
+    assert done.commits == _write(lab, root).commits, "the same as without CRLF"
+    shown = (windows / A).read_bytes()
+    assert shown.count(b"\r\n") == shown.count(b"\n") > 1
+    assert b"\r" not in lab.git(windows, "cat-file", "blob", f"HEAD:{A}").encode()
+    unapply(open_worktree(windows))
+    assert snapshot(windows) == before
+    assert _clean(lab, windows)
+
+
+def test_crlf_that_git_stores_stays(lab: Lab) -> None:
+    from tests.adapters.worktree.conftest import patch
+
+    root = lab.checkout()
+    wanted = {
+        "python/sglang/srt/crlf.py": b"one = 11\r\ntwo = 2\r\n",
+        "python/sglang/srt/latin.py": b"x = '\xe5'\n",
+    }
+    write(open_worktree(root), [patch("p", wanted)], commit=True, branch=BRANCH)
+    assert _clean(lab, root)
+    for path, content in wanted.items():
+        assert (root / path).read_bytes() == content
+        assert lab.git(root, "rev-parse", f"HEAD:{path}") == open_worktree(root).blob_ids([path])[path]
+
+
+def test_branch_with_other_commits_is_refused(lab: Lab) -> None:
+    root = lab.checkout()
+    lab.git(root, "branch", BRANCH)
+    before = snapshot(root)
+    with pytest.raises(RefusedError, match="exists and has other commits") as caught:
+        _write(lab, root)
+    assert re.search(r"git branch -[mD]", str(caught.value.hint))
+    assert snapshot(root) == before
+    assert recorded(open_worktree(root)) is None
+
+
+def test_our_own_branch_is_used_again(lab: Lab) -> None:
+    root = lab.checkout()
+    first = _write(lab, root)
+    lab.git(root, "checkout", "-q", "main")
+    place = open_worktree(root)
+    applied = recorded(place)
+    assert applied
+    assert state_of(place, applied).kind == "gone"
+    assert _write(lab, root).commits == first.commits
+    assert lab.git(root, "symbolic-ref", "--short", "HEAD") == BRANCH
+
+
+def test_official_ascend_image(lab: Lab) -> None:
+    root = lab.checkout()
+    (root / "python/pyproject_npu.toml").replace(root / "python/pyproject.toml")
+    (root / "python/sglang.egg-info").mkdir()
+    (root / "python/sglang.egg-info/PKG-INFO").write_text("Version: 0.5.13\n")
+    (root / "python/sglang/_version.py").write_text("__version__ = version = '0.5.14.dev0+g0.d20260101'\n")
+    dirt = lab.git(root, "status", "--porcelain")
+    assert len(dirt.splitlines()) == 4
+    before = snapshot(root)
+    place = open_worktree(root)
+    assert str(place.release) == "v0.5.13"
+    done = _write(lab, root)
+    assert lab.git(root, "status", "--porcelain") == dirt
+    assert set(lab.git(root, "diff", "--name-only", "-z", "HEAD~2", "HEAD").strip("\0").split("\0")) == {A, B}
+    assert done.branch == BRANCH
+    assert str(open_worktree(root).release) == "v0.5.13", "the tag is now two commits below HEAD"
+    unapply(open_worktree(root))
+    assert snapshot(root) == before
+    assert lab.git(root, "status", "--porcelain") == dirt
+
+
+def test_a_tree_of_another_owner(lab: Lab) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root can give files away")
+    root = lab.checkout()
+    for place in (root, *root.rglob("*")):
+        os.chown(place, 65534, 65534)
+    with pytest.raises(RefusedError) as caught:
+        open_worktree(root)
+    assert "safe.directory" in str(caught.value.cause)
+    lab.git(lab.folder, "config", "--global", "safe.directory", str(root))
+    assert _write(lab, root).commits, "who owns the machine may allow it"
+    assert (root / A).stat().st_uid == 65534
+    unapply(open_worktree(root))
+    assert (root / A).stat().st_uid == 65534

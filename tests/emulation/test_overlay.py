@@ -1,0 +1,71 @@
+import sys
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from patchtool.domain.errors import EnvironmentFault
+from patchtool.emulation.overlay import ModuleOverlay, forget, module_name, watched_imports
+
+
+@pytest.fixture
+def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    root = tmp_path / "tree"
+    package = root / "sglang"
+    package.mkdir(parents=True)
+    (package / "__init__.py").touch()
+    (package / "low.py").write_text("class Low:\n    said = 'pristine'\nLIMIT = 1\n")
+    (package / "middle.py").write_text("from sglang.low import Low, LIMIT\n")
+    (package / "constant.py").write_text("from .low import LIMIT\n")
+    (package / "apart.py").write_text("WHO = 'apart'\n")
+    monkeypatch.syspath_prepend(str(root))
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    yield root
+    for name in [name for name in sys.modules if name.partition(".")[0] == "sglang"]:
+        del sys.modules[name]
+
+
+def test_modules_are_named_by_their_files() -> None:
+    assert module_name("sglang/srt/a.py") == "sglang.srt.a"
+    assert module_name("sglang/srt/__init__.py") == "sglang.srt"
+
+
+def test_what_was_built_on_a_module_goes_with_it(tree: Path) -> None:
+    with watched_imports() as importers:
+        for name in ("apart", "constant", "middle"):
+            import_module(f"sglang.{name}")
+    gone = forget(["sglang.low"], importers)
+    assert gone == ("sglang.constant", "sglang.low", "sglang.middle")
+    assert "sglang.apart" in sys.modules
+    assert not hasattr(sys.modules["sglang"], "low")
+
+
+def test_a_module_that_keeps_an_old_class_is_refused(tree: Path) -> None:
+    with watched_imports() as importers:
+        import sglang.apart
+        import sglang.low
+    sglang.apart.Low = sglang.low.Low
+    with pytest.raises(EnvironmentFault, match=r"sglang\.apart keeps sglang\.low\.Low"):
+        forget(["sglang.low"], importers)
+
+
+def test_an_overlay_wins_and_proves_it(tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "overlay" / "sglang" / "low.py"
+    file.parent.mkdir(parents=True)
+    file.write_text("class Low:\n    said = 'patched'\nLIMIT = 2\n")
+    overlay = ModuleOverlay(tmp_path / "overlay", tree)
+    monkeypatch.setattr(sys, "meta_path", [overlay, *sys.meta_path])
+    import sglang.middle
+
+    assert sglang.middle.Low.said == "patched"
+    overlay.check()
+
+
+def test_a_module_from_elsewhere_is_found_out(tree: Path, tmp_path: Path) -> None:
+    (tmp_path / "overlay" / "sglang").mkdir(parents=True)
+    (tmp_path / "overlay" / "sglang" / "low.py").touch()
+    import sglang.low  # noqa: F401
+
+    with pytest.raises(EnvironmentFault, match="instead of the patched file"):
+        ModuleOverlay(tmp_path / "overlay", tree).check()
