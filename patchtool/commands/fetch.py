@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from patchtool.adapters.store.records import StoredRelease
-from patchtool.adapters.upstreams import Artifact, Upstream, open_upstream, pinned
-from patchtool.domain.errors import EnvironmentFault, InputError
+from patchtool.adapters.upstreams import Upstream, open_upstream
+from patchtool.domain.errors import InputError
 from patchtool.domain.release import Release
 from patchtool.domain.report import Report
-from patchtool.workflow.session import Session, missing, upstream_of
+from patchtool.workflow.acquire import acquire
+from patchtool.workflow.session import Session, upstream_of
 
 _FILES = (".whl", ".tar.gz")
 
@@ -32,7 +32,7 @@ def fetch(session: Session, wanted: Sequence[str]) -> Report:
         hashes = pin.hashes if release == pin.release else None
         known = session.store.release(release)
         there = known is not None and (hashes is None or bool(set(known.digests) & set(hashes)))
-        stored = known if there and known and source is None else bring(session, release, hashes, source)
+        stored = known if there and known and source is None else acquire(session, release, hashes, source)
         fetched.append(stored)
         new.append(not there)
     rows = [
@@ -64,85 +64,3 @@ def _named(text: str, project: str) -> tuple[Upstream | None, Release]:
     if release is None:
         raise InputError(f"{text} is no artifact of {project}", hint=f"a wheel of it is named {project}-RELEASE-….whl")
     return open_upstream(find_links=path), release
-
-
-def bring(
-    session: Session, release: Release, hashes: Collection[str] | None, source: Upstream | None = None
-) -> StoredRelease:
-    """Fetch one artifact of a release, verify it and import it.
-
-    Args:
-        session: The run.
-        release: Which.
-        hashes: SHA-256 values that the pin allows; None to go by what the index says.
-        source: Where from; by default what the run's options say.
-
-    Raises:
-        EnvironmentFault: No network and not in the store, or other bytes than expected.
-        InputError: There is no such release.
-    """
-    project = session.project.pin.project
-    if source is None and session.offline and session.find_links is None:
-        raise missing(release)
-    upstream = source or open_upstream(find_links=session.find_links, offline=session.offline)
-    offered = upstream.artifacts(project, release)
-    allowed = pinned(offered, hashes) if hashes is not None else offered
-    if not allowed:
-        raise _other_hashes(project, release, offered, hashes or ())
-    accept = tuple(hashes) if hashes is not None else _hashes_of_index(session, project, release, allowed)
-    with tempfile.TemporaryDirectory(prefix="patchtool-") as folder:
-        wheel, digest = _download(session, upstream, allowed, Path(folder), accept)
-        return session.store.import_wheel(
-            release,
-            wheel,
-            digest,
-            lambda done, total: session.progress(f"reading {wheel.name}", done, total),
-            lock_timeout=session.lock_timeout,
-        )
-
-
-def _other_hashes(
-    project: str, release: Release, offered: Sequence[Artifact], hashes: Collection[str]
-) -> EnvironmentFault:
-    there = ", ".join(f"{a.filename} sha256:{a.sha256}" for a in offered[:2])
-    return EnvironmentFault(
-        f"no artifact of {project} {release} has a hash that the pin lists",
-        hint="compare upstream-pin.txt with the index: the pin may be mistyped, or the index another",
-        cause=f"there is {there}; the pin lists {', '.join(f'sha256:{value}' for value in hashes)}",
-    )
-
-
-def _hashes_of_index(session: Session, project: str, release: Release, offered: Sequence[Artifact]) -> tuple[str, ...]:
-    """What the index says, also where the file itself comes from a folder that says nothing."""
-    told = tuple(a.sha256 for a in offered if a.sha256)
-    if told:
-        return told
-    if session.offline:
-        raise EnvironmentFault(
-            f"nothing here says what an artifact of {project} {release} must hash to",
-            hint="pin it with its hashes, or run without --offline to ask the index",
-        )
-    return tuple(a.sha256 for a in open_upstream().artifacts(project, release) if a.sha256)
-
-
-def _download(
-    session: Session, upstream: Upstream, allowed: Sequence[Artifact], folder: Path, accept: Collection[str]
-) -> tuple[Path, str]:
-    """The cheapest artifact that verifies; a source that does not list hashes may hold others beside it."""
-    from patchtool.adapters.upstreams import sha256_of
-
-    problem: EnvironmentFault | None = None
-    for artifact in allowed:
-        try:
-            path = upstream.download(
-                artifact,
-                folder,
-                lambda done, total, name=artifact.filename: session.progress(f"fetching {name}", done, total or done),  # type: ignore[misc]
-                accept=accept,
-            )
-            return path, artifact.sha256 or sha256_of(path)
-        except EnvironmentFault as error:  # noqa: PERF203 -- one file after the other, each a download
-            problem = problem or error
-            if artifact.sha256 is not None:
-                raise
-    raise problem or EnvironmentFault("there is no artifact to fetch")

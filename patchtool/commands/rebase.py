@@ -132,9 +132,9 @@ def _hashes(session: Session, release: Release, known: StoredRelease | None) -> 
 def _brought(session: Session, release: Release, hashes: Sequence[str], known: StoredRelease | None) -> StoredRelease:
     if known is not None and set(known.digests) & set(hashes):
         return known
-    from patchtool.commands.fetch import bring
+    from patchtool.workflow.acquire import acquire
 
-    return bring(session, release, hashes)
+    return acquire(session, release, hashes)
 
 
 def pointed(patches: Sequence[PatchInfo], at: Sequence[str]) -> tuple[PatchInfo, ...]:

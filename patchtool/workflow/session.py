@@ -95,9 +95,9 @@ class Session:
             return found
         if not fetch or (self.offline and self.find_links is None):
             raise self._not_verified(found) if found is not None else missing(pin.release)
-        from patchtool.commands.fetch import bring
+        from patchtool.workflow.acquire import acquire
 
-        return bring(self, pin.release, pin.hashes)
+        return acquire(self, pin.release, pin.hashes)
 
     def _not_verified(self, found: StoredRelease) -> EnvironmentFault:
         return EnvironmentFault(
@@ -116,9 +116,9 @@ class Session:
             return found
         if not fetch:
             raise missing(release)
-        from patchtool.commands.fetch import bring
+        from patchtool.workflow.acquire import acquire
 
-        return bring(self, release, None)
+        return acquire(self, release, None)
 
     def notes(self) -> tuple[str, ...]:
         """What a user must know about where the series came from."""

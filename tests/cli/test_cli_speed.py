@@ -32,6 +32,7 @@ HEAVY = {
     "ssl",
     "patchtool.semantic.kind",
     "patchtool.commands.fetch",
+    "patchtool.workflow.acquire",
     "patchtool.commands.survey",
     "patchtool.adapters.git.repository",
     "patchtool.adapters.upstreams",
