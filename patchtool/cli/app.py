@@ -122,7 +122,7 @@ def apply(
 @app.command(epilog="Example: patchtool unapply --tree ~/sglang")
 def unapply(tree: Annotated[str, typer.Option("--tree", metavar="DIR", help="The folder it was applied to.")]) -> int:
     """Take the series out of a tree again, byte for byte."""
-    from patchtool.commands.apply import unapply as command
+    from patchtool.commands.unapply import unapply as command
 
     return _show(command(_session(), Path(tree)))
 

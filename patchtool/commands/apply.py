@@ -1,4 +1,4 @@
-"""``apply`` and ``unapply``: the patched tree, all of it or nothing."""
+"""``apply``: the patched tree, all of it or nothing."""
 
 from __future__ import annotations
 
@@ -7,15 +7,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from patchtool.adapters.git.commits import PatchCommit, Written
+from patchtool.adapters.git.commits import Written
 from patchtool.domain.errors import ExitCode, RefusedError
-from patchtool.domain.ports import Tree
 from patchtool.domain.release import Release
-from patchtool.domain.report import OutputTree, PatchReport, Report
-from patchtool.workflow.diffs import git_diff
+from patchtool.domain.report import OutputTree, Report
+from patchtool.workflow.commits import branch_for, patch_commits
+from patchtool.workflow.diffs import diff_of
 from patchtool.workflow.lock_comparison import pin_moved, render_checked
+from patchtool.workflow.releases import pinned_release, upstream_of
 from patchtool.workflow.rendering import Rendering, selected
-from patchtool.workflow.session import Session, upstream_of
+from patchtool.workflow.session import Session
 
 
 class ApplyOptions(NamedTuple):
@@ -61,7 +62,7 @@ def apply(session: Session, options: ApplyOptions) -> Report:
 
 def _to_output(session: Session, options: ApplyOptions) -> Report:
     project = session.project
-    stored = session.pinned(fetch=options.fetch)
+    stored = pinned_release(session, fetch=options.fetch)
     tree = session.store.tree(stored.commit)
     settled = render_checked(session, tree, stored.release, selected(project.patches, options.only, options.skip))
     moved = pin_moved(project.lock, stored.release)
@@ -137,66 +138,6 @@ def _result(folder: Path, written: Written | None, base: str = "") -> OutputTree
         return None
     commit = written.commits[-1] if written.commits else base
     return OutputTree(str(folder), commit, written.tree, changed=not written.unchanged)
-
-
-def unapply(session: Session, folder: Path) -> Report:
-    """Take the series out of a tree again, byte for byte.
-
-    Args:
-        session: The run.
-        folder: The folder it was applied to.
-    """
-    from patchtool.adapters.worktree import unapply as take_out
-    from patchtool.workflow.worktrees import at_rest
-
-    worktree, recovered = at_rest(folder, session.lock_timeout)
-    paths = take_out(worktree, lock_timeout=session.lock_timeout)
-    count = f"{len(paths)} {'file' if len(paths) == 1 else 'files'}"
-    return Report(
-        "unapply",
-        result=OutputTree(str(folder), changed=bool(paths or recovered)),
-        headline=f"{count} of {folder} as before" if paths else f"nothing is applied to {folder}, nothing to do",
-        notes=(*recovered, *worktree.notes),
-        extra={"files": paths},
-        kind="none",
-    )
-
-
-def branch_for(release: Release) -> str:
-    """The branch that holds a patched release."""
-    return f"patchtool/{release.tag}"
-
-
-def patch_commits(rendering: Rendering) -> list[PatchCommit]:
-    """One commit for each patch that changes the tree, in order."""
-    return [
-        PatchCommit(
-            subject=patch.info.title,
-            body=patch.info.reason,
-            author=patch.info.author,
-            trailers=(
-                *((("Origin", patch.info.origin),) if patch.info.origin else ()),
-                ("Patchtool-Patch", patch.info.name),
-                ("Patchtool-Digest", f"sha256:{patch.info.digest}"),
-            ),
-            contents=patch.judgement.contents,
-        )
-        for patch in rendering.writing
-    ]
-
-
-def diff_of(rendering: Rendering, tree: Tree, only: PatchReport | None = None) -> str:
-    """The rendered series, or one patch of it, as a diff."""
-    contents: dict[str, bytes] = {}
-    if only is not None:
-        for patch in rendering.patches:
-            if patch is only:
-                break
-            contents.update(patch.judgement.contents)
-    after = only.judgement.contents if only else rendering.contents
-    return "".join(
-        git_diff(path, contents.get(path, tree.read(path) or b""), data) for path, data in sorted(after.items())
-    )
 
 
 def _headline(rendering: Rendering, where: str, written: Written | None, options: ApplyOptions) -> str:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from patchtool.commands.apply import diff_of
 from patchtool.domain.errors import ExitCode, InputError
 from patchtool.domain.report import Report
-from patchtool.workflow.diffs import stat
+from patchtool.workflow.commits import range_diff, render_commits
+from patchtool.workflow.diffs import diff_of, stat
 from patchtool.workflow.lock_comparison import render_checked
+from patchtool.workflow.releases import named_release, upstream_of
 from patchtool.workflow.rendering import selected
-from patchtool.workflow.session import Session, upstream_of
+from patchtool.workflow.session import Session
 
 
 def diff(session: Session, *, on: str | None, patch: str | None, as_stat: bool) -> Report:
@@ -22,7 +23,7 @@ def diff(session: Session, *, on: str | None, patch: str | None, as_stat: bool) 
     """
     project = session.project
     selected(project.patches, (patch,) if patch else (), ())
-    stored = session.named(on)
+    stored = named_release(session, on)
     tree = session.store.tree(stored.commit)
     settled = render_checked(session, tree, stored.release)
     chosen = [p for p in settled.rendering.patches if patch in (None, p.info.name)]
@@ -50,15 +51,13 @@ def compare(session: Session, between: str) -> Report:
     Raises:
         InputError: Not of that form.
     """
-    from patchtool.commands.refresh import range_diff, render_commits
-
     old, dots, new = between.partition("..")
     if not dots or not old or not new.strip("."):
         raise InputError(f"--range takes OLD..NEW, not {between!r}", hint="for example --range v0.5.13..v0.5.14")
     tips, code = [], ExitCode.OK
     stored = None
     for text in (old, new.lstrip(".")):
-        stored = session.named(text)
+        stored = named_release(session, text)
         tree = session.store.tree(stored.commit)
         rendering = render_checked(session, tree, stored.release).rendering
         code = max(code, rendering.exit_code)

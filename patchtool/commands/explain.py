@@ -9,8 +9,9 @@ from patchtool.domain.release import Release
 from patchtool.domain.report import PatchReport, Report
 from patchtool.domain.state import State
 from patchtool.workflow.lock_comparison import render_checked
+from patchtool.workflow.releases import named_release, upstream_of
 from patchtool.workflow.rendering import selected
-from patchtool.workflow.session import Session, upstream_of
+from patchtool.workflow.session import Session
 
 
 def explain(session: Session, name: str, *, on: str | None, tree: Path | None) -> Report:
@@ -38,7 +39,7 @@ def explain(session: Session, name: str, *, on: str | None, tree: Path | None) -
             notes=notes,
             kind="explain",
         )
-    stored = session.named(on)
+    stored = named_release(session, on)
     content = session.store.tree(stored.commit)
     settled = render_checked(session, content, stored.release)
     found = next(p for p in settled.rendering.patches if p.info.name == name)

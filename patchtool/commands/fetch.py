@@ -11,7 +11,8 @@ from patchtool.domain.errors import InputError
 from patchtool.domain.release import Release
 from patchtool.domain.report import Report
 from patchtool.workflow.acquire import acquire
-from patchtool.workflow.session import Session, upstream_of
+from patchtool.workflow.releases import upstream_of
+from patchtool.workflow.session import Session
 
 _FILES = (".whl", ".tar.gz")
 

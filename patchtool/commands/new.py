@@ -12,6 +12,7 @@ from patchtool.adapters.project.project import SERIES, Project
 from patchtool.adapters.project.transaction import write_all
 from patchtool.domain.errors import InputError
 from patchtool.domain.report import Report
+from patchtool.workflow.releases import pinned_release
 from patchtool.workflow.session import Session
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
@@ -85,7 +86,7 @@ def _check(project: Project, name: str) -> None:
 def _changes(session: Session, source: str, tree: Path | None) -> list[TextChange]:
     path = Path(source)
     if path.is_file():
-        stored = session.pinned()
+        stored = pinned_release(session)
         found = of_diff(path.read_bytes(), session.store.tree(stored.commit), source)
     else:
         found = of_commit(tree or Path.cwd(), source)

@@ -18,8 +18,9 @@ from patchtool.domain.release import Release
 from patchtool.domain.report import Report
 from patchtool.domain.state import Proof, State
 from patchtool.workflow.lock_comparison import check_against_lock, record, render_checked, with_locations
+from patchtool.workflow.releases import index_releases, upstream_of
 from patchtool.workflow.rendering import Rendering, render, selected
-from patchtool.workflow.session import Session, missing, upstream_of
+from patchtool.workflow.session import Session, missing
 
 CHANGELOG = "CHANGELOG.md"
 LATEST = "latest"
@@ -94,8 +95,6 @@ def origin(project: Project) -> Release:
 
 def newest(session: Session) -> Release:
     """The newest final release that the index lists."""
-    from patchtool.commands.survey import index_releases
-
     found = index_releases(session)
     if not found:
         raise EnvironmentFault(f"no release of {session.project.pin.project} is listed")

@@ -5,18 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from patchtool.adapters.files import atomic_write
-from patchtool.adapters.git.commits import import_stream
-from patchtool.adapters.git.patched_repository import modes_of
-from patchtool.adapters.git.plumbing import Git
 from patchtool.adapters.project.project import LOCK, write_lock
-from patchtool.adapters.store.records import StoredRelease
-from patchtool.commands.apply import patch_commits
 from patchtool.domain.errors import ExitCode
 from patchtool.domain.patch import PatchInfo
 from patchtool.domain.report import Report
+from patchtool.workflow.commits import keep_rendering
 from patchtool.workflow.lock_comparison import record, with_locations
-from patchtool.workflow.rendering import Rendering, render, selected
-from patchtool.workflow.session import Session, upstream_of
+from patchtool.workflow.releases import pinned_release, upstream_of
+from patchtool.workflow.rendering import render, selected
+from patchtool.workflow.session import Session
 
 _RENDERED = "refs/rendered"
 
@@ -30,7 +27,7 @@ def refresh(session: Session, names: Sequence[str]) -> Report:
     """
     project = session.own_project("refresh")
     selected(project.patches, names, ())
-    stored = session.pinned()
+    stored = pinned_release(session)
     patches = with_locations(project.patches, project.lock, stored.release)
     rendering = render(patches, session.store.tree(stored.commit), stored.release, session.cache)
     code = rendering.exit_code
@@ -63,47 +60,3 @@ def _changed_besides(patches: Sequence[PatchInfo], names: Sequence[str], old: di
     if not names:
         return []
     return [p.name for p in patches if p.name not in names and old.get(p.name, p.digest) != p.digest]
-
-
-def keep_rendering(session: Session, stored: StoredRelease, rendering: Rendering) -> str:
-    """Keep the rendered commits in the store and compare them with the ones kept before.
-
-    Returns:
-        ``git range-diff`` of the old rendering and the new one; empty where there is no old one or nothing changed.
-    """
-    git = session.store.git
-    ref = f"{_RENDERED}/{stored.release.tag}"
-    before = git.run("rev-parse", "--quiet", "--verify", ref, check=False).stdout.decode().strip()
-    tip = render_commits(git, stored, rendering)
-    if tip == before:
-        return ""
-    git.run("update-ref", ref, tip)
-    return range_diff(git, (stored.commit, before), (stored.commit, tip)) if before else ""
-
-
-def render_commits(git: Git, stored: StoredRelease, rendering: Rendering) -> str:
-    """Make the rendered series' commits in the store, on no ref.
-
-    Returns:
-        The last one's id; the upstream commit where no patch changes the tree.
-    """
-    commits = patch_commits(rendering)
-    if not commits:
-        return stored.commit
-    modes = modes_of(git, stored.commit, commits)
-    when = git.line("log", "-1", "--format=%ct +0000", stored.commit, "--")
-    stream = import_stream(commits, base=stored.commit, when=when, place=lambda path: (modes[path], path))
-    made = git.run("fast-import", "--quiet", "--done", "--date-format=raw", stdin=stream).stdout.decode().split()
-    return made[-1]
-
-
-def range_diff(git: Git, old: tuple[str, str], new: tuple[str, str]) -> str:
-    """Compare two rendered series as git does.
-
-    Args:
-        git: The store.
-        old: Base and tip.
-        new: Base and tip.
-    """
-    ranges = [f"{base}..{tip}" for base, tip in (old, new)]
-    return git.run("range-diff", "--no-color", *ranges).stdout.decode("utf-8", "surrogateescape")

@@ -7,7 +7,8 @@ from pathlib import Path
 from patchtool.domain.errors import ExitCode
 from patchtool.domain.report import Report
 from patchtool.workflow.lock_comparison import pin_moved, render_checked
-from patchtool.workflow.session import Session, upstream_of
+from patchtool.workflow.releases import named_release, upstream_of
+from patchtool.workflow.session import Session
 
 
 def status(session: Session, *, on: str | None, tree: Path | None) -> Report:
@@ -20,7 +21,7 @@ def status(session: Session, *, on: str | None, tree: Path | None) -> Report:
     """
     if tree is not None:
         return _of_tree(session, tree)
-    stored = session.named(on)
+    stored = named_release(session, on)
     project = session.project
     content = session.store.tree(stored.commit)
     settled = render_checked(session, content, stored.release)

@@ -10,12 +10,13 @@ from multiprocessing import get_all_start_methods, get_context
 
 from patchtool.adapters.git.commit_tree import GitTree
 from patchtool.adapters.store.records import StoredRelease
-from patchtool.commands.apply import diff_of
 from patchtool.domain.errors import EnvironmentFault, ExitCode, InputError
 from patchtool.domain.ports import Tree
 from patchtool.domain.release import Release
 from patchtool.domain.report import Report
 from patchtool.domain.survey import Survey, SurveyedRelease
+from patchtool.workflow.diffs import diff_of
+from patchtool.workflow.releases import index_releases, named_release
 from patchtool.workflow.rendering import Rendering, cached_rendering, render, selected
 from patchtool.workflow.session import Session
 
@@ -54,7 +55,7 @@ def survey(session: Session, options: SurveyOptions) -> Report:
         selected(project.patches, (options.bisect,), ())
     wanted, notes = _wanted(session, options)
     known = session.store.stored(wanted)
-    stored = [known.get(release) or session.named(release.tag) for release in wanted]
+    stored = [known.get(release) or named_release(session, release.tag) for release in wanted]
     paths = sorted({path for info in project.patches for path in info.footprint})
     trees = list(session.store.trees([s.commit for s in stored], paths).values())
     rows = list(_judged(session, stored, trees))
@@ -95,18 +96,6 @@ def _wanted(session: Session, options: SurveyOptions) -> tuple[list[Release], li
     if not found:
         raise InputError("there is no release to survey", hint="name some, or widen --since and --until")
     return found, notes
-
-
-def index_releases(session: Session) -> list[Release]:
-    """Final releases that the index lists.
-
-    Raises:
-        EnvironmentFault: The network is forbidden or does not answer.
-    """
-    from patchtool.adapters.upstreams import open_upstream
-
-    upstream = open_upstream(find_links=session.find_links, offline=session.offline)
-    return [r for r in upstream.releases(session.project.pin.project) if r.is_final]
 
 
 def _judged(session: Session, stored: Sequence[StoredRelease], trees: Sequence[GitTree]) -> Iterator[Rendering]:

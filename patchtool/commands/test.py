@@ -31,7 +31,8 @@ from patchtool.matrix.verdict import CellVerdict, PatchProof, judge, prove
 from patchtool.workflow.lock_comparison import render_checked
 from patchtool.workflow.matrix_results import document, exit_code_of
 from patchtool.workflow.matrix_trees import BaseTree, ground_of_release, ground_of_tree, subject
-from patchtool.workflow.session import Session, upstream_of
+from patchtool.workflow.releases import upstream_of
+from patchtool.workflow.session import Session
 
 MATRIX = "ci/matrix.toml"
 _E = TypeVar("_E", Mode, Tier)

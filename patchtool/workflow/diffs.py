@@ -6,7 +6,9 @@ import difflib
 from collections.abc import Sequence
 
 from patchtool.domain.objects import blob_id
+from patchtool.domain.ports import Tree
 from patchtool.domain.report import PatchReport
+from patchtool.workflow.rendering import Rendering
 
 _CONTEXT = 3
 
@@ -35,6 +37,20 @@ def _lines(data: bytes) -> list[str]:
     parts = data.split(b"\n")
     lines = [part + b"\n" for part in parts[:-1]] + ([parts[-1]] if parts[-1] else [])
     return [line.decode("utf-8", "surrogateescape") for line in lines]
+
+
+def diff_of(rendering: Rendering, tree: Tree, only: PatchReport | None = None) -> str:
+    """The rendered series, or one patch of it, as a diff."""
+    contents: dict[str, bytes] = {}
+    if only is not None:
+        for patch in rendering.patches:
+            if patch is only:
+                break
+            contents.update(patch.judgement.contents)
+    after = only.judgement.contents if only else rendering.contents
+    return "".join(
+        git_diff(path, contents.get(path, tree.read(path) or b""), data) for path, data in sorted(after.items())
+    )
 
 
 def stat(patches: Sequence[PatchReport]) -> str:

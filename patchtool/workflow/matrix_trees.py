@@ -12,6 +12,7 @@ from patchtool.domain.ports import Tree
 from patchtool.domain.release import Release
 from patchtool.matrix.release_trees import ReleaseTrees
 from patchtool.workflow.lock_comparison import with_locations
+from patchtool.workflow.releases import named_release
 from patchtool.workflow.rendering import Overlay, render
 from patchtool.workflow.session import Session
 
@@ -39,7 +40,7 @@ class BaseTree:
 
 def ground_of_release(session: Session, text: str | None) -> BaseTree:
     """A release from the store, laid out once in the store's folder."""
-    stored = session.named(text)
+    stored = named_release(session, text)
     store = session.store
     folder = checkout_folder(
         store.git, stored.commit, stored.tree, store.path / "trees", lock_timeout=session.lock_timeout

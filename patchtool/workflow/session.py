@@ -1,8 +1,8 @@
-"""What every verb works with: the project, the store, the releases in it, and how they get there."""
+"""What every verb works with: the options of the run, the project, the store and the cache."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -10,12 +10,10 @@ from pathlib import Path
 from patchtool.adapters.files import LOCK_TIMEOUT
 from patchtool.adapters.project.project import Project, open_project
 from patchtool.adapters.store.judgement_cache import JudgementCache
-from patchtool.adapters.store.records import StoredRelease
 from patchtool.adapters.store.store import Store
 from patchtool.domain.errors import EnvironmentFault, InputError
 from patchtool.domain.patch import Judgement
 from patchtool.domain.release import Release
-from patchtool.domain.report import UpstreamReport
 
 Progress = Callable[[str, int, int], None]
 """Told what is done, how much of it, and how much there is; bytes."""
@@ -83,43 +81,6 @@ class Session:
         """Judgements of earlier runs."""
         return (JudgementCache if self.keep else _Reading)(self.store.path / "judgements")
 
-    def pinned(self, *, fetch: bool = True) -> StoredRelease:
-        """The pinned release, brought into the store where it is missing.
-
-        Raises:
-            EnvironmentFault: It is not there and cannot or must not be fetched.
-        """
-        pin = self.project.pin
-        found = self.store.release(pin.release)
-        if found is not None and set(found.digests) & set(pin.hashes):
-            return found
-        if not fetch or (self.offline and self.find_links is None):
-            raise self._not_verified(found) if found is not None else missing(pin.release)
-        from patchtool.workflow.acquire import acquire
-
-        return acquire(self, pin.release, pin.hashes)
-
-    def _not_verified(self, found: StoredRelease) -> EnvironmentFault:
-        return EnvironmentFault(
-            f"{found.release} is in the store, but from no artifact that the pin lists",
-            hint=f"patchtool fetch {found.release} brings one; the pin may be mistyped",
-            cause=", ".join(f"{a.filename} sha256:{a.sha256}" for a in found.artifacts[:2]),
-        )
-
-    def named(self, text: str | None, *, fetch: bool = True) -> StoredRelease:
-        """The release a user named, or the pinned one."""
-        release = Release.parse(text) if text else self.project.pin.release
-        if release == self.project.pin.release:
-            return self.pinned(fetch=fetch)
-        found = self.store.release(release)
-        if found is not None:
-            return found
-        if not fetch:
-            raise missing(release)
-        from patchtool.workflow.acquire import acquire
-
-        return acquire(self, release, None)
-
     def notes(self) -> tuple[str, ...]:
         """What a user must know about where the series came from."""
         return ("no project here: this is the series that ships with patchtool",) if self.project.packaged else ()
@@ -131,9 +92,3 @@ def missing(release: Release) -> EnvironmentFault:
         f"{release} is not in the store",
         hint=f"patchtool fetch {release}, or patchtool fetch {release} --find-links DIR with its wheel in DIR",
     )
-
-
-def upstream_of(stored: StoredRelease, hashes: Sequence[str] = ()) -> UpstreamReport:
-    """A stored release as a report shows it, with the artifact that the pin names first."""
-    chosen = next((a for a in stored.artifacts if a.sha256 in hashes), stored.artifacts[0])
-    return UpstreamReport(stored.release, "pypi", chosen.sha256, stored.commit, stored.tree, chosen.filename)
