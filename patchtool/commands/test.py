@@ -17,17 +17,17 @@ from patchtool.domain.lock import Lock
 from patchtool.domain.report import Report, UpstreamReport
 from patchtool.domain.state import Proof
 from patchtool.matrix.cell import Cell, CellResult, Colour, Mode, Outcome, Test, Tier
+from patchtool.matrix.options import RunOptions
+from patchtool.matrix.planning.cells import SeriesStates
 from patchtool.matrix.planning.collect import collect_patch, collect_suite
 from patchtool.matrix.planning.matrix_file import Matrix, read_matrix
-from patchtool.matrix.planning.plan import Series
-from patchtool.matrix.planning.rows import PlannedCell, planned
-from patchtool.matrix.running.executors import executor
-from patchtool.matrix.running.executors.settings import Settings
+from patchtool.matrix.planning.release_plan import ReleasePlan, plan_release
+from patchtool.matrix.running.executors import create_executor
+from patchtool.matrix.running.executors.settings import ExecutorSettings
 from patchtool.matrix.running.fingerprint import fingerprint
-from patchtool.matrix.running.local import Options
 from patchtool.matrix.running.result_cache import ResultCache
 from patchtool.matrix.static import STATIC_TESTS
-from patchtool.matrix.verdict import CellVerdict, PatchProof, judge, prove
+from patchtool.matrix.verdict import CellVerdict, PatchProof, cell_verdicts, patch_proofs
 from patchtool.workflow.lock_comparison import render_checked
 from patchtool.workflow.matrix_results import document, exit_code_of
 from patchtool.workflow.matrix_trees import BaseTree, ground_of_release, ground_of_tree, subject
@@ -92,7 +92,7 @@ class Run:
         notes: What a person must know of the plan.
     """
 
-    series: list[Series] = field(default_factory=list)
+    series: list[SeriesStates] = field(default_factory=list)
     results: list[CellResult] = field(default_factory=list)
     cells: list[Cell] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -136,10 +136,10 @@ def test(session: Session, options: TestOptions) -> Tested:
         run.cells = [cell for cell in run.cells if failed is None or cell.id in failed or cell.test.gate]
     _execute(session, run, grounds, cache, options)
     files = {test.name: Path(test.path) for test in tests}
-    verdicts = judge(run.results, proven_red(session.store.path, files))
+    verdicts = cell_verdicts(run.results, proven_red(session.store.path, files))
     remember_red(session.store.path, files, seen_red(run.results))
     cache.remember(verdicts)
-    proofs = [proof for series in run.series for proof in prove(series, verdicts)]
+    proofs = [proof for series in run.series for proof in patch_proofs(series, verdicts)]
     notes = [note for ground in grounds for note in ground.notes] + run.notes
     if not options.narrows and not project.packaged and options.tree is None:
         notes += _record(project, proofs)
@@ -182,12 +182,12 @@ def _grounds(session: Session, matrix: Matrix, options: TestOptions) -> list[Bas
 
 def _plan(
     session: Session, ground: BaseTree, matrix: Matrix, tests: Sequence[Test], options: TestOptions
-) -> tuple[Series, PlannedCell]:
+) -> tuple[SeriesStates, ReleasePlan]:
     """The cells of one release, as far as they were asked for."""
     settled = render_checked(session, ground.tree, ground.release)
     states = {p.info.name: p.judgement.state for p in settled.rendering.patches}
-    series = Series(ground.release, states, {p.info.name: p.info.requires for p in settled.rendering.patches})
-    whole = planned(matrix, series, tests, session.project.pin.release, session.project.root / MATRIX)
+    series = SeriesStates(ground.release, states, {p.info.name: p.info.requires for p in settled.rendering.patches})
+    whole = plan_release(matrix, series, tests, session.project.pin.release, session.project.root / MATRIX)
     tiers = {_member(Tier, text) for text in options.tiers} or set(Tier)
     modes = [_member(Mode, options.mode)] if options.mode else list(Mode)
     cells = tuple(
@@ -195,7 +195,7 @@ def _plan(
         for cell in whole.cells
         if cell.tier in tiers and cell.test.runs_in(modes) and (cell.test.gate or options.select in cell.id)
     )
-    return series, PlannedCell(cells, whole.notes)
+    return series, ReleasePlan(cells, whole.notes)
 
 
 def _cache(session: Session, grounds: Sequence[BaseTree], options: TestOptions) -> ResultCache:
@@ -213,10 +213,10 @@ def _member(kind: type[_E], text: str) -> _E:
 
 
 def _execute(session: Session, run: Run, grounds: Sequence[BaseTree], cache: ResultCache, options: TestOptions) -> None:
-    chosen = Options(cache=session.store.path / "bytecode")
+    chosen = RunOptions(cache=session.store.path / "bytecode")
     if options.python:
         chosen = replace(chosen, python=options.python)
-    runner = executor(options.executor, Settings(chosen, address=options.address))
+    runner = create_executor(options.executor, ExecutorSettings(chosen, address=options.address))
     subjects = [
         subject(session, ground, {cell.patches for cell in run.cells if cell.release == ground.release})
         for ground in grounds

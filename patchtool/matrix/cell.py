@@ -27,7 +27,7 @@ class Mode(str, Enum):
     GRAPH = "graph"
 
 
-class Drives(str, Enum):
+class Subsystem(str, Enum):
     """How much of upstream a test runs: what a worker imports first, and what a cell costs."""
 
     BACKENDS = "backends"
@@ -97,7 +97,7 @@ class Test:
     tiers: tuple[Tier, ...] = (Tier.EMULATED,)
     devices: int = 1
     gate: bool = False
-    drives: Drives = Drives.BACKENDS
+    drives: Subsystem = Subsystem.BACKENDS
 
     def runs_in(self, modes: Iterable[Mode]) -> bool:
         """Whether the test says anything of one of these modes."""

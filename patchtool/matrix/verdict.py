@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from patchtool.domain.release import Release
     from patchtool.matrix.cell import CellResult
-    from patchtool.matrix.planning.plan import Series
+    from patchtool.matrix.planning.cells import SeriesStates
 
 
 _SHUT = "a test of the kernel references is not green on this release"
@@ -53,7 +53,7 @@ class PatchProof:
     detail: str = ""
 
 
-def judge(results: Sequence[CellResult], proven_red: Iterable[str] = ()) -> tuple[CellVerdict, ...]:
+def cell_verdicts(results: Sequence[CellResult], proven_red: Iterable[str] = ()) -> tuple[CellVerdict, ...]:
     """Give every result its verdict.
 
     Args:
@@ -94,7 +94,7 @@ def _judge(result: CellResult, *, shut: bool, red: set[str]) -> CellVerdict:
     return CellVerdict(result, Verdict.AS_EXPECTED, cell.reason)
 
 
-def prove(series: Series, judged: Sequence[CellVerdict]) -> tuple[PatchProof, ...]:
+def patch_proofs(series: SeriesStates, judged: Sequence[CellVerdict]) -> tuple[PatchProof, ...]:
     """Compare what the code of each patch says with what its tests say.
 
     Args:
@@ -105,7 +105,7 @@ def prove(series: Series, judged: Sequence[CellVerdict]) -> tuple[PatchProof, ..
     return tuple(_prove(series, name, here) for name in series.states)
 
 
-def _prove(series: Series, name: str, judged: Sequence[CellVerdict]) -> PatchProof:
+def _prove(series: SeriesStates, name: str, judged: Sequence[CellVerdict]) -> PatchProof:
     state = series.states[name]
     landed = state is State.LANDED
     pristine, first = _colour(name, (), judged, landed=landed)

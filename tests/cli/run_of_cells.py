@@ -5,12 +5,12 @@ from pathlib import Path
 from patchtool.domain.release import Release
 from patchtool.domain.state import State
 from patchtool.matrix.cell import Cell, CellResult, Colour, Mode, Outcome, Test, Tier
-from patchtool.matrix.planning.plan import Series
-from patchtool.matrix.verdict import CellVerdict, PatchProof, judge, prove
+from patchtool.matrix.planning.cells import SeriesStates
+from patchtool.matrix.verdict import CellVerdict, PatchProof, cell_verdicts, patch_proofs
 
 RELEASE = Release("0.5.13")
 ROOT = Path("/project")
-SERIES = Series(RELEASE, {"fast": State.APPLIED, "wrong": State.LANDED, "none": State.ABSENT}, {})
+SERIES = SeriesStates(RELEASE, {"fast": State.APPLIED, "wrong": State.LANDED, "none": State.ABSENT}, {})
 
 
 def trial_of(owner: str, function: str) -> Test:
@@ -45,8 +45,8 @@ def results() -> list[CellResult]:
 
 
 def judged() -> tuple[CellVerdict, ...]:
-    return judge(results())
+    return cell_verdicts(results())
 
 
 def proofs() -> tuple[PatchProof, ...]:
-    return prove(SERIES, judge([each for each in results() if each.outcome is not Outcome.TIMEOUT]))
+    return patch_proofs(SERIES, cell_verdicts([each for each in results() if each.outcome is not Outcome.TIMEOUT]))

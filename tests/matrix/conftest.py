@@ -1,4 +1,4 @@
-"""Series and tests out of thin air; and a tree small enough to import at once."""
+"""SeriesStates and tests out of thin air; and a tree small enough to import at once."""
 
 from pathlib import Path
 
@@ -8,15 +8,15 @@ from patchtool.domain.release import Release
 from patchtool.domain.state import State
 from patchtool.emulation.preload import NEEDED
 from patchtool.matrix.cell import Test
-from patchtool.matrix.planning.plan import Series
+from patchtool.matrix.planning.cells import SeriesStates
 
 RELEASE = Release("0.5.13")
 
 
 @pytest.fixture
-def series() -> Series:
+def series() -> SeriesStates:
     states = {"one": State.APPLIED, "two": State.APPLIED, "three": State.LANDED, "four": State.ABSENT}
-    return Series(RELEASE, states, {"two": ("one", "three")})
+    return SeriesStates(RELEASE, states, {"two": ("one", "three")})
 
 
 def a_test(name: str, *, owner: str = "", needs: tuple[str, ...] = (), gate: bool = False) -> Test:

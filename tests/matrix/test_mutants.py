@@ -5,10 +5,9 @@ import pytest
 
 from patchtool.domain.errors import InputError
 from patchtool.matrix.cell import CellResult, Outcome
-from patchtool.matrix.mutants import Mutant, fates, mutant_cells, mutated, read_mutants
-from patchtool.matrix.planning.plan import Series
-
-from .conftest import a_test
+from patchtool.matrix.planning.cells import SeriesStates
+from tests.matrix.conftest import a_test
+from tests.matrix.mutants import Mutant, fates, mutant_cells, mutated, read_mutants
 
 MUTANT = Mutant("two", "wrong", (("good", "bad"),))
 
@@ -23,7 +22,7 @@ def test_a_mutant_out_of_date_is_refused(files: Any) -> None:
         mutated(MUTANT, files)
 
 
-def test_a_mutants_cells_hold_what_its_patch_requires(series: Series) -> None:
+def test_a_mutants_cells_hold_what_its_patch_requires(series: SeriesStates) -> None:
     tests = [a_test("two::t", owner="two"), a_test("one::t", owner="one")]
     (cell,) = mutant_cells(series, tests, [MUTANT])
     assert cell.patches == ("one", "two", "two!wrong")
@@ -38,7 +37,7 @@ def test_a_mutants_cells_hold_what_its_patch_requires(series: Series) -> None:
         ((Outcome.PASSED, Outcome.ERROR), None),
     ],
 )
-def test_only_an_asserted_value_kills(series: Series, outcomes: Any, killed: Any) -> None:
+def test_only_an_asserted_value_kills(series: SeriesStates, outcomes: Any, killed: Any) -> None:
     tests = [a_test("two::t", owner="two"), a_test("two::u", owner="two")]
     cells = mutant_cells(series, tests, [MUTANT])
     (fate,) = fates([CellResult(cell, outcome) for cell, outcome in zip(cells, outcomes, strict=True)])

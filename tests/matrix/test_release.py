@@ -16,18 +16,18 @@ from patchtool.domain.patch import PatchInfo
 from patchtool.domain.release import Release
 from patchtool.domain.series import parse_series
 from patchtool.domain.state import Proof
-from patchtool.matrix.cell import Cell, Drives, Outcome, Tier, Verdict
+from patchtool.matrix.cell import Cell, Outcome, Subsystem, Tier, Verdict
 from patchtool.matrix.document import cell_document, proof_document
-from patchtool.matrix.mutants import fates, mutant_cells, mutated, read_mutants
+from patchtool.matrix.options import RunOptions
+from patchtool.matrix.planning.cells import SeriesStates, ablation_cells, proof_cells
 from patchtool.matrix.planning.collect import collect_patch, collect_suite
 from patchtool.matrix.planning.matrix_file import read_matrix
-from patchtool.matrix.planning.plan import Series, ablation_cells, proof_cells
 from patchtool.matrix.release_trees import ReleaseTrees
-from patchtool.matrix.running.local import Options
 from patchtool.matrix.running.run import run_cells
 from patchtool.matrix.static import STATIC_TESTS
-from patchtool.matrix.verdict import judge, prove
+from patchtool.matrix.verdict import cell_verdicts, patch_proofs
 from patchtool.workflow.rendering import render, selected
+from tests.matrix.mutants import fates, mutant_cells, mutated, read_mutants
 
 pytestmark = pytest.mark.emulated
 PROJECT = Path(__file__).parents[2]
@@ -61,7 +61,7 @@ class Rendered:
     def __init__(self, release: Release, root: Path) -> None:
         self._tree, self._infos = Folder(root), tuple(read_patch(PATCHES / name) for name in NAMES)
         states = {each.info.name: each.judgement.state for each in self._render(self._infos, release).patches}
-        self.series = Series(release, states, {info.name: info.requires for info in self._infos})
+        self.series = SeriesStates(release, states, {info.name: info.requires for info in self._infos})
         applied = self.series.applied
         subsets = [subset for size in range(len(applied) + 1) for subset in combinations(applied, size)]
         overlays = {
@@ -89,8 +89,8 @@ def rendered(wheel: Callable[..., Path], tmp_path_factory: pytest.TempPathFactor
 
 
 @pytest.fixture(scope="module")
-def options(test_cache: Path) -> Options:
-    return Options(python=sys.executable, jobs=2, cache=test_cache / "bytecode", timeout=120)
+def options(test_cache: Path) -> RunOptions:
+    return RunOptions(python=sys.executable, jobs=2, cache=test_cache / "bytecode", timeout=120)
 
 
 def unexpected(judged: Any) -> Any:
@@ -100,10 +100,10 @@ def unexpected(judged: Any) -> Any:
 def test_every_subset_on_the_pin_does_what_it_predicts(rendered: Any, options: Any) -> None:
     pin = rendered("0.5.13")
     cells = [*proof_cells(pin.series, STATIC_TESTS, Tier.STATIC), *ablation_cells(pin.series, TESTS, known=KNOWN)]
-    judged = judge(list(run_cells(cells, [pin.subject], options)))
+    judged = cell_verdicts(list(run_cells(cells, [pin.subject], options)))
     assert len({cell.patches for cell in cells}) == 16
     assert unexpected(judged) == []
-    assert {proof.verdict for proof in prove(pin.series, judged)} == {Proof.AGREES}
+    assert {proof.verdict for proof in patch_proofs(pin.series, judged)} == {Proof.AGREES}
 
 
 @pytest.mark.parametrize(
@@ -127,10 +127,10 @@ def test_the_scheduler_shows_which_patch_is_missing(
 
 def test_a_later_releases_own_scheduler_loses_nothing(rendered: Any, options: Any) -> None:
     later = rendered("0.5.14")
-    tests = [test for test in TESTS if test.drives is Drives.SCHEDULER]
+    tests = [test for test in TESTS if test.drives is Subsystem.SCHEDULER]
     results = list(run_cells(proof_cells(later.series, tests, known=KNOWN), [later.subject], options))
     assert len(results) == 2 * len(tests)
-    assert unexpected(judge(results, proven_red=[test.name for test in tests])) == []
+    assert unexpected(cell_verdicts(results, proven_red=[test.name for test in tests])) == []
     (reuse, *_) = [each.numbers for each in results if each.cell.test.name.endswith("reuse_of_a_tracked_prefix")]
     assert (reuse["cached_tokens"], reuse["graph_replays"]) == (64, 11)
     assert 1 < float(reuse["accepted_length"]) < 4
@@ -166,8 +166,8 @@ def test_host_syncs_stop_growing_with_the_layers(rendered: Any, options: Any) ->
 def test_a_commit_that_is_skipped_is_found_by_the_test(rendered: Any, options: Any) -> None:
     later = rendered("0.5.16")
     results = list(run_cells(proof_cells(later.series, TESTS, known=KNOWN), [later.subject], options))
-    judged = judge(results, proven_red=[test.name for test in TESTS])
-    proofs = {proof.patch: proof for proof in prove(later.series, judged)}
+    judged = cell_verdicts(results, proven_red=[test.name for test in TESTS])
+    proofs = {proof.patch: proof for proof in patch_proofs(later.series, judged)}
     assert {name: proof.verdict for name, proof in proofs.items()} == {
         "ssm_index_layout": Proof.AGREES,
         "mtp_tracking": Proof.DISPUTES,

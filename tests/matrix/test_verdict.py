@@ -5,10 +5,9 @@ import pytest
 
 from patchtool.domain.state import Proof, State
 from patchtool.matrix.cell import Cell, CellResult, Colour, Outcome, Tier, Verdict
-from patchtool.matrix.planning.plan import Series
-from patchtool.matrix.verdict import judge, prove
-
-from .conftest import RELEASE, a_test
+from patchtool.matrix.planning.cells import SeriesStates
+from patchtool.matrix.verdict import cell_verdicts, patch_proofs
+from tests.matrix.conftest import RELEASE, a_test
 
 P, F, E = Outcome.PASSED, Outcome.FAILED, Outcome.ERROR
 OWN = a_test("one::own", owner="one", needs=("one",))
@@ -43,31 +42,31 @@ def run(pristine: Any, patched: Any, guard: Any = P) -> Any:
     ],
 )
 def test_an_error_is_no_red(outcome: Any, expected: Any, verdict: Any) -> None:
-    (judged,) = judge([result(GUARD, outcome, expected=expected)])
+    (judged,) = cell_verdicts([result(GUARD, outcome, expected=expected)])
     assert judged.verdict is verdict
 
 
 def test_a_green_counts_only_beside_its_red() -> None:
     green = result(OWN, P, ("one",))
-    assert judge([green])[0].verdict is Verdict.COULD_NOT_RUN
-    assert judge([green], proven_red=[OWN.name])[0].verdict is Verdict.AS_EXPECTED
-    assert judge([green, result(OWN, F, expected=Colour.RED)])[0].verdict is Verdict.AS_EXPECTED
-    assert judge([green, result(OWN, E, expected=Colour.RED)])[0].verdict is Verdict.COULD_NOT_RUN
+    assert cell_verdicts([green])[0].verdict is Verdict.COULD_NOT_RUN
+    assert cell_verdicts([green], proven_red=[OWN.name])[0].verdict is Verdict.AS_EXPECTED
+    assert cell_verdicts([green, result(OWN, F, expected=Colour.RED)])[0].verdict is Verdict.AS_EXPECTED
+    assert cell_verdicts([green, result(OWN, E, expected=Colour.RED)])[0].verdict is Verdict.COULD_NOT_RUN
 
 
 @pytest.mark.parametrize("outcome", [F, E])
 def test_nothing_counts_behind_a_shut_gate(outcome: Any) -> None:
-    verdicts = [each.verdict for each in judge([result(GATE, outcome), *run(F, P)])]
+    verdicts = [each.verdict for each in cell_verdicts([result(GATE, outcome), *run(F, P)])]
     assert verdicts[1:] == [Verdict.COULD_NOT_RUN] * 4
 
 
 def test_a_gate_with_nothing_to_test_is_open() -> None:
-    verdicts = [each.verdict for each in judge([result(GATE, Outcome.SKIPPED), *run(F, P)])]
+    verdicts = [each.verdict for each in cell_verdicts([result(GATE, Outcome.SKIPPED), *run(F, P)])]
     assert verdicts == [Verdict.COULD_NOT_RUN, *[Verdict.AS_EXPECTED] * 4]
 
 
 def only(state: Any) -> Any:
-    return Series(RELEASE, {"one": state}, {})
+    return SeriesStates(RELEASE, {"one": state}, {})
 
 
 @pytest.mark.parametrize(
@@ -83,7 +82,7 @@ def only(state: Any) -> Any:
     ],
 )
 def test_applied_means_red_before_and_green_after(results: Any, proof: Any) -> None:
-    assert prove(only(State.APPLIED), judge(results))[0].verdict is proof
+    assert patch_proofs(only(State.APPLIED), cell_verdicts(results))[0].verdict is proof
 
 
 @pytest.mark.parametrize(
@@ -97,16 +96,16 @@ def test_applied_means_red_before_and_green_after(results: Any, proof: Any) -> N
     ],
 )
 def test_landed_means_green_before(own: Any, guard: Any, seen: Any, proof: Any) -> None:
-    judged = judge([result(OWN, own), result(GUARD, guard)], proven_red=[OWN.name] if seen else [])
-    (found,) = prove(only(State.LANDED), judged)
+    judged = cell_verdicts([result(OWN, own), result(GUARD, guard)], proven_red=[OWN.name] if seen else [])
+    (found,) = patch_proofs(only(State.LANDED), judged)
     assert (found.verdict, found.patched) == (proof, None)
 
 
 @pytest.mark.parametrize("state", [State.CONFLICT, State.ABSENT, State.BLOCKED])
 def test_without_structure_there_is_no_proof(state: Any) -> None:
-    assert prove(only(state), judge(run(F, P)))[0].verdict is Proof.NONE
+    assert patch_proofs(only(state), cell_verdicts(run(F, P)))[0].verdict is Proof.NONE
 
 
 def test_a_dispute_tells_the_asserted_value() -> None:
-    judged = judge([replace(result(OWN, F), detail="got 0, want 1")])
-    assert prove(only(State.LANDED), judged)[0].detail == "one::own: got 0, want 1"
+    judged = cell_verdicts([replace(result(OWN, F), detail="got 0, want 1")])
+    assert patch_proofs(only(State.LANDED), judged)[0].detail == "one::own: got 0, want 1"

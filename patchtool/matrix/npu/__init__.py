@@ -1,4 +1,10 @@
-"""The tier of real NPUs. Nothing here has run on one; the tests run the machinery around it, faults included."""
+"""The tier of real NPUs: a model is served from the pristine and from the patched tree, and both are measured.
+
+In: cells of model rows and the trees of their release, on a host with free NPUs.
+Out: results with scores, times to first token and throughputs, compared with thresholds and with the pristine release.
+Invariants: without NPUs a cell is skipped, never passed; every server and client ends with its cell, also on an
+interrupt. None of it was ever run on a real NPU: the tests run it against small servers and clients that fail.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from patchtool.matrix.cell import Cell
+    from patchtool.matrix.options import RunOptions
     from patchtool.matrix.release_trees import ReleaseTrees
-    from patchtool.matrix.running.local import Options
 
 __all__ = ["find_npu", "run_npu"]
 
@@ -23,7 +29,7 @@ _UNBUILT = "behavioural tests do not run on a real NPU yet: the rig maps the NPU
 def run_npu(
     cells: Sequence[Cell],
     subject: ReleaseTrees,
-    options: Options,
+    options: RunOptions,
     *,
     stopped: Callable[[], bool] = bool,
     devices: Path = Path("/dev"),
@@ -50,7 +56,7 @@ def run_npu(
         else:
             served.append(cell)
     if served:
-        from patchtool.matrix.npu.rows import run_rows
+        from patchtool.matrix.npu.served_run import run_rows
 
         # asked again for every row: what is free changes in the hours that a row takes
         yield from run_rows(served, subject, options, stopped, lambda: find_npu(options.python, devices=devices))

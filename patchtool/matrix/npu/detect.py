@@ -9,6 +9,8 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from patchtool.matrix.planning.served import VISIBLE
+
 _DEVICES = "davinci[0-9]*"
 _PROBE = """
 import json
@@ -33,8 +35,6 @@ except BaseException as error:
 """
 
 
-VISIBLE = "ASCEND_RT_VISIBLE_DEVICES"
-"""Which NPUs a process sees, by number; what a scheduler set here before is all that there is."""
 _FREE = 0.9
 """Share of a device's memory that must be unused; the driver of an idle one takes a few percent."""
 

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from patchtool.matrix.npu.models import Speed
     from patchtool.matrix.npu.server import ServerProcess
+    from patchtool.matrix.planning.served import Speed
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ from patchtool.matrix.npu.faults import StepFault
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from patchtool.matrix.npu.models import Accuracy, Speed
     from patchtool.matrix.npu.speed import Pace
+    from patchtool.matrix.planning.served import Accuracy, Speed
 
 
 @dataclass(frozen=True)

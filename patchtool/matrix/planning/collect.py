@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from patchtool.domain.errors import InputError
-from patchtool.matrix.cell import Drives, Mode, Test, Tier
+from patchtool.matrix.cell import Mode, Subsystem, Test, Tier
 
 SUITE = Path(__file__).parents[1] / "suite"
 """Tests that belong to no single patch."""
@@ -69,7 +69,7 @@ def _read_test(node: ast.FunctionDef, path: Path, group: str, owner: str) -> Tes
         mode=Mode(modes[0]) if modes else None,
         tiers=tuple(map(Tier, tiers)),
         gate=said.get("gate", False),
-        drives=Drives(said.get("drives", "backends")),
+        drives=Subsystem(said.get("drives", "backends")),
     )
 
 

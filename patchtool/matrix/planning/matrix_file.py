@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from patchtool.domain.errors import InputError
 from patchtool.domain.release import Release
 from patchtool.matrix.cell import Mode, Tier
-from patchtool.matrix.npu.models import ServedConfig, read_served
-from patchtool.matrix.planning.plan import KnownRed
+from patchtool.matrix.planning.cells import KnownRed
 from patchtool.matrix.planning.row_keys import read_members, read_modes, read_subsets, read_texts, read_timeout
+from patchtool.matrix.planning.served import ServedConfig, read_served
 from patchtool.matrix.planning.tables import Table
 
 if TYPE_CHECKING:

@@ -9,13 +9,11 @@ import queue
 import select
 import signal
 import subprocess
-import sys
 import tempfile
 import threading
 import time
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,7 +26,8 @@ from patchtool.matrix.running.environment import cell_environment
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from patchtool.matrix.cell import Cell, Drives
+    from patchtool.matrix.cell import Cell, Subsystem
+    from patchtool.matrix.options import RunOptions
     from patchtool.matrix.release_trees import ReleaseTrees
 
 _GRACE = 10.0
@@ -36,28 +35,7 @@ _GRACE = 10.0
 _TICK = 0.2
 
 
-@dataclass(frozen=True)
-class Options:
-    """How to run.
-
-    Args:
-        python: The interpreter of the cells, with what upstream imports.
-        timeout: Seconds a cell may take that does not say so itself.
-        import_timeout: Seconds a tree's imports may take.
-        fork: Import once per tree and worker; off, every cell imports its own.
-        jobs: Workers side by side.
-        cache: Where compiled bytecode is kept; None for nowhere.
-    """
-
-    python: str = sys.executable
-    timeout: float = 60.0
-    import_timeout: float = 180.0
-    fork: bool = field(default_factory=lambda: hasattr(os, "fork"))
-    jobs: int = 1
-    cache: Path | None = None
-
-
-def run_emulated(cells: Sequence[Cell], subject: ReleaseTrees, options: Options) -> Iterator[CellResult]:
+def run_emulated(cells: Sequence[Cell], subject: ReleaseTrees, options: RunOptions) -> Iterator[CellResult]:
     """Run cells of one release and give each result as it comes.
 
     Args:
@@ -87,7 +65,7 @@ def _work(
     shares: Sequence[deque[Cell]],
     subject: ReleaseTrees,
     scratch: Path,
-    options: Options,
+    options: RunOptions,
     done: queue.SimpleQueue[CellResult | BaseException],
     stop: threading.Event,
 ) -> None:
@@ -106,7 +84,7 @@ def _work(
 
 def _shares(cells: Sequence[Cell]) -> list[deque[Cell]]:
     """The cells by what their worker imports, which must neither slow nor break another: one import serves a share."""
-    shares: dict[Drives, deque[Cell]] = {}
+    shares: dict[Subsystem, deque[Cell]] = {}
     for cell in cells:
         shares.setdefault(cell.test.drives, deque()).append(cell)
     return list(shares.values())
@@ -123,7 +101,7 @@ def _taken(share: deque[Cell], all_of_it: bool) -> Iterator[Cell]:
 class _Worker:
     """One worker process and the cells it is given."""
 
-    def __init__(self, subject: ReleaseTrees, scratch: Path, options: Options, stop: threading.Event) -> None:
+    def __init__(self, subject: ReleaseTrees, scratch: Path, options: RunOptions, stop: threading.Event) -> None:
         self._subject = subject
         self._scratch = scratch
         self._options = options
@@ -163,7 +141,7 @@ class _Worker:
             )
 
     def _converse(
-        self, process: subprocess.Popen[bytes], drives: Drives, cells: Iterator[Cell]
+        self, process: subprocess.Popen[bytes], drives: Subsystem, cells: Iterator[Cell]
     ) -> Iterator[CellResult]:
         options = self._options
         setup = {

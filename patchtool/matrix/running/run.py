@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from patchtool.domain.errors import InputError
 from patchtool.matrix.cell import Cell, CellResult, Outcome, Tier
 from patchtool.matrix.npu import run_npu
-from patchtool.matrix.running.local import Options, run_emulated
+from patchtool.matrix.options import RunOptions
+from patchtool.matrix.running.local import run_emulated
 from patchtool.matrix.static import run_static
 from patchtool.matrix.static.patched_tree import PatchedTree
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def run_cells(
-    cells: Sequence[Cell], subjects: Sequence[ReleaseTrees], options: Options | None = None
+    cells: Sequence[Cell], subjects: Sequence[ReleaseTrees], options: RunOptions | None = None
 ) -> Iterator[CellResult]:
     """Run cells, cheap tiers first, and give each result as it comes.
 
@@ -33,7 +34,7 @@ def run_cells(
     Raises:
         InputError: A cell's release or subset is not among the subjects.
     """
-    chosen = options or Options()
+    chosen = options or RunOptions()
     trees = {subject.release: subject for subject in subjects}
     for cell in cells:
         subject = trees.get(cell.release)

@@ -9,20 +9,20 @@ import pytest
 from patchtool.domain.release import Release
 from patchtool.matrix.cell import Cell, Outcome, Test, Tier
 from patchtool.matrix.npu import run_npu
+from patchtool.matrix.npu.accuracy import read_score
 from patchtool.matrix.npu.environment import npu_environment
-from patchtool.matrix.npu.evaluate import read_score
 from patchtool.matrix.npu.faults import StepFault
 from patchtool.matrix.npu.server import served
 from patchtool.matrix.npu.speed import read_pace
+from patchtool.matrix.options import RunOptions
 from patchtool.matrix.release_trees import ReleaseTrees
-from patchtool.matrix.running.local import Options
 
 
 def test_cells_are_skipped_and_say_why(tmp_path: Path) -> None:
     test = Test("states::test_x", "test_states.py", "test_x", tiers=(Tier.NPU,))
     cell = Cell(Release("0.5.13"), (), Tier.NPU, test)
     subject = ReleaseTrees(cell.release, tmp_path, {})
-    (result,) = run_npu([cell], subject, Options(), devices=tmp_path)
+    (result,) = run_npu([cell], subject, RunOptions(), devices=tmp_path)
     assert result.outcome is Outcome.SKIPPED
     assert "no NPU" in result.detail
 

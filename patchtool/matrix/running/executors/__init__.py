@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from patchtool.matrix.cell import Cell, CellResult
     from patchtool.matrix.release_trees import ReleaseTrees
-    from patchtool.matrix.running.executors.settings import Settings
+    from patchtool.matrix.running.executors.settings import ExecutorSettings
 
 
 class Executor(Protocol):
@@ -34,10 +34,10 @@ class Executor(Protocol):
         """
 
 
-EXECUTORS: Mapping[str, Callable[[Settings], Executor]] = {"local": LocalExecutor, "ray": RayExecutor}
+EXECUTORS: Mapping[str, Callable[[ExecutorSettings], Executor]] = {"local": LocalExecutor, "ray": RayExecutor}
 
 
-def executor(name: str, settings: Settings) -> Executor:
+def create_executor(name: str, settings: ExecutorSettings) -> Executor:
     """Find an executor.
 
     Raises:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from patchtool.matrix.running.executors.settings import Settings, cores, subjects_of
+from patchtool.matrix.running.executors.settings import ExecutorSettings, cores, subjects_of
 from patchtool.matrix.running.run import run_cells
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 class LocalExecutor:
     """Runs cells in worker processes, as many at a time as there are cores."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: ExecutorSettings) -> None:
         self._settings = settings
 
     def run(self, cells: Sequence[Cell], subjects: Sequence[ReleaseTrees]) -> Generator[CellResult, None, None]:

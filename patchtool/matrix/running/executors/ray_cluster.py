@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from patchtool.domain.errors import EnvironmentFault, InputError
 from patchtool.matrix.cell import Cell, CellResult, Outcome, Tier
-from patchtool.matrix.running.executors.settings import Settings, cores, needs, share_out, subjects_of
+from patchtool.matrix.running.executors.settings import ExecutorSettings, cores, needs, share_out, subjects_of
 from patchtool.matrix.running.fingerprint import fingerprint
 
 if TYPE_CHECKING:
@@ -27,12 +27,12 @@ _KNOCK = 10.0
 class RayExecutor:
     """Runs every batch as a task on a cluster that is there, or on one that is started for the run."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: ExecutorSettings) -> None:
         self._settings = settings
 
     def run(self, cells: Sequence[Cell], subjects: Sequence[ReleaseTrees]) -> Generator[CellResult, None, None]:
         """Run cells; see ``Executor``."""
-        from patchtool.matrix.running.executors.batches import PendingBatches
+        from patchtool.matrix.running.executors.pending_batches import PendingBatches
 
         trees = subjects_of(cells, subjects)
         ray = _ray()
@@ -63,7 +63,7 @@ def _ray() -> Any:
 
 
 @contextmanager
-def _cluster(ray: Any, settings: Settings) -> Iterator[None]:
+def _cluster(ray: Any, settings: ExecutorSettings) -> Iterator[None]:
     """Be connected to a cluster meanwhile."""
     address = settings.address or "auto"
     if address.startswith("ray://"):

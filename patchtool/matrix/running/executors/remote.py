@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from patchtool.matrix.cell import Cell
+    from patchtool.matrix.options import RunOptions
     from patchtool.matrix.release_trees import ReleaseTrees
     from patchtool.matrix.running.executors.settings import Batch
     from patchtool.matrix.running.fingerprint import Fingerprint
-    from patchtool.matrix.running.local import Options
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Payload:
 
     batch: Batch
     subject: ReleaseTrees
-    options: Options
+    options: RunOptions
     python: str
     expected: Fingerprint
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from patchtool.domain.errors import InputError
 from patchtool.matrix.cell import Tier
-from patchtool.matrix.running.local import Options
+from patchtool.matrix.options import RunOptions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -29,7 +29,7 @@ def needs(tier: Tier, devices: int) -> dict[str, float]:
 
 
 @dataclass(frozen=True)
-class Settings:
+class ExecutorSettings:
     """How an executor runs.
 
     Args:
@@ -43,7 +43,7 @@ class Settings:
         start_timeout: Seconds without any sign of life before what has not started is given up.
     """
 
-    options: Options = field(default_factory=Options)
+    options: RunOptions = field(default_factory=RunOptions)
     workers: int = 0
     address: str = ""
     node_python: str = ""

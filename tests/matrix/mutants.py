@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from patchtool.matrix.cell import CellResult, Test
-    from patchtool.matrix.planning.plan import Series
+    from patchtool.matrix.planning.cells import SeriesStates
 
 _KEYS = {"name", "edits"}
 
@@ -98,7 +98,7 @@ def mutated(mutant: Mutant, files: Mapping[str, bytes]) -> dict[str, bytes]:
     return broken
 
 
-def mutant_cells(series: Series, tests: Sequence[Test], mutants: Iterable[Mutant]) -> tuple[Cell, ...]:
+def mutant_cells(series: SeriesStates, tests: Sequence[Test], mutants: Iterable[Mutant]) -> tuple[Cell, ...]:
     """Each mutant's own tests on it; the subset of such a cell ends with the mutant's label."""
     return tuple(
         Cell(series.release, (*series.with_required(mutant.patch), mutant.label), Tier.EMULATED, test)

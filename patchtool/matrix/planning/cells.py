@@ -7,7 +7,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 from patchtool.domain.state import State
-from patchtool.matrix.cell import Cell, Colour, Drives, Tier
+from patchtool.matrix.cell import Cell, Colour, Subsystem, Tier
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -32,7 +32,7 @@ class KnownRed:
 
 
 @dataclass(frozen=True)
-class Series:
+class SeriesStates:
     """The series as it stands structurally on one release.
 
     Args:
@@ -77,7 +77,7 @@ class Series:
 
 
 def proof_cells(
-    series: Series, tests: Sequence[Test], tier: Tier = Tier.EMULATED, known: Sequence[KnownRed] = ()
+    series: SeriesStates, tests: Sequence[Test], tier: Tier = Tier.EMULATED, known: Sequence[KnownRed] = ()
 ) -> tuple[Cell, ...]:
     """Cells that prove every patch on one release.
 
@@ -100,7 +100,7 @@ def proof_cells(
 
 
 def ablation_cells(
-    series: Series, tests: Sequence[Test], tier: Tier = Tier.EMULATED, known: Sequence[KnownRed] = ()
+    series: SeriesStates, tests: Sequence[Test], tier: Tier = Tier.EMULATED, known: Sequence[KnownRed] = ()
 ) -> tuple[Cell, ...]:
     """Every test on every subset of the applied patches that holds what its members require.
 
@@ -112,12 +112,12 @@ def ablation_cells(
     return tuple(
         cell
         for cell in cells
-        if cell.test.drives is Drives.BACKENDS or _leaves_one_out(series, cell.patches, cell.test)
+        if cell.test.drives is Subsystem.BACKENDS or _leaves_one_out(series, cell.patches, cell.test)
     )
 
 
 def subset_cells(
-    series: Series,
+    series: SeriesStates,
     subsets: Iterable[Sequence[str]],
     tests: Sequence[Test],
     tier: Tier = Tier.EMULATED,
@@ -128,20 +128,20 @@ def subset_cells(
     return tuple(_cell(series, subset, test, tier, known) for subset in made for test in tests if tier in test.tiers)
 
 
-def _leaves_one_out(series: Series, subset: Sequence[str], test: Test) -> bool:
+def _leaves_one_out(series: SeriesStates, subset: Sequence[str], test: Test) -> bool:
     """Whether a subset holds what a test needs and no more, or all of it but one patch."""
     needs = {name for name in test.needs if name in series.applied}
     return set(subset) <= needs and len(needs) - len(subset) <= 1
 
 
-def _cell(series: Series, subset: tuple[str, ...], test: Test, tier: Tier, known: Sequence[KnownRed]) -> Cell:
+def _cell(series: SeriesStates, subset: tuple[str, ...], test: Test, tier: Tier, known: Sequence[KnownRed]) -> Cell:
     for red in known:
         if (red.release, red.test) == (series.release.version, test.name):
             return Cell(series.release, subset, tier, test, Colour.RED, red.reason)
     return Cell(series.release, subset, tier, test, expected_colour(series, subset, test))
 
 
-def expected_colour(series: Series, subset: Sequence[str], test: Test) -> Colour | None:
+def expected_colour(series: SeriesStates, subset: Sequence[str], test: Test) -> Colour | None:
     """What a test must show: green when each patch it needs is applied here or landed, red when one is missing.
 
     Args:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from patchtool.domain.errors import InputError
-from patchtool.matrix.npu.models import parse_served
+from patchtool.matrix.planning.served import parse_served
 
 OURS = Path(__file__).parents[3] / "ci" / "matrix.toml"
 ROW = '[[served.model]]\nname = "m"\nmodel = "org/m"\n'

@@ -6,11 +6,11 @@ from patchtool.adapters.project.project import Project
 from patchtool.domain.errors import InputError
 from patchtool.domain.release import Release
 from patchtool.matrix.cell import Mode, Tier
+from patchtool.matrix.planning.cells import KnownRed
 from patchtool.matrix.planning.collect import collect_patch, collect_suite
 from patchtool.matrix.planning.matrix_file import TIMEOUTS, MatrixRow, read_matrix
-from patchtool.matrix.planning.plan import KnownRed
 
-PROJECT = Path(__file__).parents[2]
+PROJECT = Path(__file__).parents[3]
 REQUIRES = {"one": (), "two": ("one",), "three": ()}
 ENDS = 'tiers = ["npu"]\nreleases = ["pin"]\n'
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from patchtool.matrix.cell import Tier
-from patchtool.matrix.npu.rows import row_cells
+from patchtool.matrix.planning.cells import ablation_cells, proof_cells, subset_cells
 from patchtool.matrix.planning.matrix_file import MatrixRow
-from patchtool.matrix.planning.plan import ablation_cells, proof_cells, subset_cells
+from patchtool.matrix.planning.served import served_cells
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 
     from patchtool.domain.release import Release
     from patchtool.matrix.cell import Cell, Test
+    from patchtool.matrix.planning.cells import SeriesStates
     from patchtool.matrix.planning.matrix_file import Matrix
-    from patchtool.matrix.planning.plan import Series
 
 UNNAMED = MatrixRow("proofs", (Tier.STATIC, Tier.EMULATED), ())
 """What is run on a release that no row names."""
 
 
 @dataclass(frozen=True)
-class PlannedCell:
+class ReleasePlan:
     """What is to be run on one release.
 
     Args:
@@ -36,7 +36,7 @@ class PlannedCell:
     notes: tuple[str, ...] = ()
 
 
-def planned(matrix: Matrix, series: Series, tests: Sequence[Test], pin: Release, path: Path) -> PlannedCell:
+def plan_release(matrix: Matrix, series: SeriesStates, tests: Sequence[Test], pin: Release, path: Path) -> ReleasePlan:
     """Plan a release.
 
     Args:
@@ -53,11 +53,11 @@ def planned(matrix: Matrix, series: Series, tests: Sequence[Test], pin: Release,
             for cell in _cells(row, tier, matrix, series, tests, path):
                 limit = cell.timeout or row.timeout or matrix.timeouts[tier]
                 cells.setdefault(cell.id, replace(cell, timeout=limit))
-    return PlannedCell(tuple(cells.values()), tuple(dict.fromkeys(_notes(rows, matrix, series))))
+    return ReleasePlan(tuple(cells.values()), tuple(dict.fromkeys(_notes(rows, matrix, series))))
 
 
 def _cells(
-    row: MatrixRow, tier: Tier, matrix: Matrix, series: Series, tests: Sequence[Test], path: Path
+    row: MatrixRow, tier: Tier, matrix: Matrix, series: SeriesStates, tests: Sequence[Test], path: Path
 ) -> Iterator[Cell]:
     fitting = [test for test in tests if test.runs_in(row.modes)]
     if row.patches:
@@ -66,11 +66,11 @@ def _cells(
         make = proof_cells if row.plan == "proofs" else ablation_cells
         yield from make(series, fitting, tier, matrix.known_red)
     if tier is Tier.NPU:
-        served = row_cells(series, matrix.served, path)
+        served = served_cells(series, matrix.served, path)
         yield from (cell for cell in served if cell.test.runs_in(row.modes))
 
 
-def _notes(rows: Sequence[MatrixRow], matrix: Matrix, series: Series) -> Iterator[str]:
+def _notes(rows: Sequence[MatrixRow], matrix: Matrix, series: SeriesStates) -> Iterator[str]:
     """Say which subsets are left out: a tree without one of its patches would be another subset's."""
     subsets = [subset for row in rows for subset in row.patches]
     if any(Tier.NPU in row.tiers for row in rows):

@@ -14,11 +14,10 @@ from patchtool.domain.release import Release
 from patchtool.domain.state import State
 from patchtool.matrix.cell import Cell, CellResult, Outcome
 from patchtool.matrix.npu import run_npu
-from patchtool.matrix.npu.models import parse_served
-from patchtool.matrix.npu.rows import row_cells
-from patchtool.matrix.planning.plan import Series
+from patchtool.matrix.options import RunOptions
+from patchtool.matrix.planning.cells import SeriesStates
+from patchtool.matrix.planning.served import parse_served, served_cells
 from patchtool.matrix.release_trees import ReleaseTrees
-from patchtool.matrix.running.local import Options
 
 HERE = Path(__file__).parent
 LOAD = "prompts = 2\ninput-tokens = 8\noutput-tokens = 8\nconcurrency = 1\n"
@@ -68,9 +67,9 @@ class Host:
         text += f'flags = {json.dumps(list(flags))}\nenvironment = {{ SMALL_SERVER_PID = "{self.pids}" }}\n{measures}'
         path = self.folder / "matrix.toml"
         path.write_text(text)
-        series = Series(subject.release, {"fix": State.APPLIED}, {})
-        cells = row_cells(series, parse_served(path.read_bytes(), "matrix.toml"), path)
-        options = Options(python=str(self.python))
+        series = SeriesStates(subject.release, {"fix": State.APPLIED}, {})
+        cells = served_cells(series, parse_served(path.read_bytes(), "matrix.toml"), path)
+        options = RunOptions(python=str(self.python))
         results = list(run_npu(cells, subject, options, stopped=stopped, devices=self.folder))
         assert (tree / "sglang" / "__init__.py").read_text() == pristine, "the pristine tree was written to"
         assert sorted(path.name for path in (tree / "sglang").iterdir()) == ["__init__.py", "other.py"]

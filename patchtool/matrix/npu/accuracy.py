@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from patchtool.matrix.npu.models import Accuracy
     from patchtool.matrix.npu.server import ServerProcess
+    from patchtool.matrix.planning.served import Accuracy
 
 
 def score(

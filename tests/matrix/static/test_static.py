@@ -8,8 +8,7 @@ from patchtool.matrix.release_trees import ReleaseTrees
 from patchtool.matrix.running.run import run_cells
 from patchtool.matrix.static import STATIC_TESTS, run_static
 from patchtool.matrix.static.patched_tree import PatchedTree
-
-from .conftest import RELEASE
+from tests.matrix.conftest import RELEASE
 
 BASE = "class Base:\n    def hook(self, batch, *, late=False): ...\n    def run(self):\n        self.hook(1)\n"
 

@@ -8,20 +8,20 @@ import pytest
 
 from patchtool.domain.errors import InputError
 from patchtool.matrix.cell import Cell, CellResult, Outcome, Tier
+from patchtool.matrix.options import RunOptions
 from patchtool.matrix.release_trees import ReleaseTrees
-from patchtool.matrix.running.executors import executor
-from patchtool.matrix.running.executors.settings import SMALLEST, Settings, share_out
-from patchtool.matrix.running.local import Options
-from tests.matrix.executors.fakes import cell, outcomes, subject
+from patchtool.matrix.running.executors import create_executor
+from patchtool.matrix.running.executors.settings import SMALLEST, ExecutorSettings, share_out
+from tests.matrix.running.executors.fakes import cell, outcomes, subject
 
 
 def run(
-    options: Options, cells: Sequence[Cell], subjects: Sequence[ReleaseTrees], workers: int = 2
+    options: RunOptions, cells: Sequence[Cell], subjects: Sequence[ReleaseTrees], workers: int = 2
 ) -> list[CellResult]:
-    return list(executor("local", Settings(options, workers=workers)).run(cells, subjects))
+    return list(create_executor("local", ExecutorSettings(options, workers=workers)).run(cells, subjects))
 
 
-def test_outcomes_are_told_apart(tmp_path: Path, options: Options, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_outcomes_are_told_apart(tmp_path: Path, options: RunOptions, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATCHTOOL_STRAY", "1")
     names = ("test_green", "test_red", "test_exits", "test_out_of_memory", "test_environment", "test_patched")
     results = run(options, [cell(name) for name in names], [subject(tmp_path)])
@@ -38,25 +38,25 @@ def test_outcomes_are_told_apart(tmp_path: Path, options: Options, monkeypatch: 
     assert details["test_exits"].endswith("ended with 9")
 
 
-def test_patched_cells_see_their_overlay(tmp_path: Path, options: Options) -> None:
+def test_patched_cells_see_their_overlay(tmp_path: Path, options: RunOptions) -> None:
     (result,) = run(options, [cell("test_patched", patches=("fix",))], [subject(tmp_path)])
     assert result.outcome is Outcome.PASSED
 
 
 def test_a_cell_that_hangs_is_a_timeout(tmp_path: Path, python: str) -> None:
-    options = Options(python=python, timeout=0.5)
+    options = RunOptions(python=python, timeout=0.5)
     results = run(options, [cell("test_hangs"), cell("test_green")], [subject(tmp_path)])
     assert outcomes(results) == {"test_hangs": Outcome.TIMEOUT, "test_green": Outcome.PASSED}
 
 
-def test_a_dead_worker_leaves_no_cell_without_an_answer(tmp_path: Path, options: Options) -> None:
+def test_a_dead_worker_leaves_no_cell_without_an_answer(tmp_path: Path, options: RunOptions) -> None:
     cells = [cell("test_kills_worker"), cell("test_green")]
     results = run(options, cells, [subject(tmp_path)], workers=1)
     assert outcomes(results) == {"test_kills_worker": Outcome.ERROR, "test_green": Outcome.ERROR}
     assert "worker ended" in results[1].detail
 
 
-def test_a_tree_that_does_not_import_is_an_error(tmp_path: Path, options: Options) -> None:
+def test_a_tree_that_does_not_import_is_an_error(tmp_path: Path, options: RunOptions) -> None:
     (result,) = run(options, [cell("test_green")], [subject(tmp_path, body="FAULT = 'no torchvision here'")])
     assert (result.outcome, result.detail) == (
         Outcome.ERROR,
@@ -64,7 +64,7 @@ def test_a_tree_that_does_not_import_is_an_error(tmp_path: Path, options: Option
     )
 
 
-def test_releases_run_side_by_side(tmp_path: Path, options: Options) -> None:
+def test_releases_run_side_by_side(tmp_path: Path, options: RunOptions) -> None:
     releases = ("0.5.13", "0.5.14")
     cells = [cell("test_slow", release, number=n) for release in releases for n in range(5)]
     began = time.monotonic()
@@ -75,7 +75,9 @@ def test_releases_run_side_by_side(tmp_path: Path, options: Options) -> None:
 
 def test_closing_the_results_ends_what_runs(tmp_path: Path, python: str) -> None:
     cells = [cell("test_green"), cell("test_hangs")]
-    results = executor("local", Settings(Options(python=python, timeout=60))).run(cells, [subject(tmp_path)])
+    results = create_executor("local", ExecutorSettings(RunOptions(python=python, timeout=60))).run(
+        cells, [subject(tmp_path)]
+    )
     assert next(results).outcome is Outcome.PASSED
     began = time.monotonic()
     results.close()
@@ -109,8 +111,8 @@ def test_a_batch_asks_for_the_devices_of_its_cells() -> None:
     assert found == {1: 2, 2: 2}
 
 
-def test_unknown_executors_and_trees_are_refused(tmp_path: Path, options: Options) -> None:
+def test_unknown_executors_and_trees_are_refused(tmp_path: Path, options: RunOptions) -> None:
     with pytest.raises(InputError, match="not an executor"):
-        executor("slurm", Settings())
+        create_executor("slurm", ExecutorSettings())
     with pytest.raises(InputError, match=r"no tree was given for v0\.5\.14"):
         run(options, [cell("test_green", "0.5.14")], [subject(tmp_path)])

@@ -11,7 +11,7 @@ from patchtool.matrix.cell import Cell, CellResult, Colour, Outcome, Test, Tier
 from patchtool.matrix.release_trees import ReleaseTrees
 from patchtool.matrix.running.fingerprint import Fingerprint
 from patchtool.matrix.running.result_cache import ResultCache
-from patchtool.matrix.verdict import judge
+from patchtool.matrix.verdict import cell_verdicts
 
 RELEASE = Release("0.5.13")
 ENVIRONMENT = Fingerprint("3.11.7", "Linux-x86_64", {"torch": "2.13.0"})
@@ -102,6 +102,6 @@ def test_the_last_run_is_remembered(tmp_path: Path, cell: Cell) -> None:
     assert kept(tmp_path).last_failed() is None
     good = replace(cell, patches=())
     kept(tmp_path).remember(
-        judge([CellResult(cell, Outcome.FAILED), CellResult(good, Outcome.PASSED)], ["fix::test_it"])
+        cell_verdicts([CellResult(cell, Outcome.FAILED), CellResult(good, Outcome.PASSED)], ["fix::test_it"])
     )
     assert kept(tmp_path).last_failed() == frozenset({cell.id})

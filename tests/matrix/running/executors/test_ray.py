@@ -13,12 +13,12 @@ import pytest
 
 from patchtool.domain.errors import EnvironmentFault, InputError
 from patchtool.matrix.cell import Cell, CellResult, Outcome, Tier
+from patchtool.matrix.options import RunOptions
 from patchtool.matrix.release_trees import ReleaseTrees
-from patchtool.matrix.running.executors import executor
-from patchtool.matrix.running.executors.settings import Settings
+from patchtool.matrix.running.executors import create_executor
+from patchtool.matrix.running.executors.settings import ExecutorSettings
 from patchtool.matrix.running.fingerprint import fingerprint
-from patchtool.matrix.running.local import Options
-from tests.matrix.executors.fakes import cell, outcomes, subject
+from tests.matrix.running.executors.fakes import cell, outcomes, subject
 
 _MISSING = importlib.util.find_spec("ray") is None
 # read here: the tests' own environment is sealed later
@@ -45,16 +45,18 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SimpleNamespac
 
 
 @pytest.fixture
-def settings(cluster: SimpleNamespace, options: Options, tmp_path: Path, python: str) -> Settings:
+def settings(cluster: SimpleNamespace, options: RunOptions, tmp_path: Path, python: str) -> ExecutorSettings:
     cache = str(tmp_path / "node")
-    return Settings(options, address=cluster.address, node_python=python, node_cache=cache)
+    return ExecutorSettings(options, address=cluster.address, node_python=python, node_cache=cache)
 
 
-def run(settings: Settings, cells: Sequence[Cell], subjects: Sequence[ReleaseTrees]) -> list[CellResult]:
-    return list(executor("ray", settings).run(cells, subjects))
+def run(settings: ExecutorSettings, cells: Sequence[Cell], subjects: Sequence[ReleaseTrees]) -> list[CellResult]:
+    return list(create_executor("ray", settings).run(cells, subjects))
 
 
-def test_outcomes_are_those_of_a_local_run(settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_outcomes_are_those_of_a_local_run(
+    settings: ExecutorSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("PATCHTOOL_STRAY", "1")
     names = ("test_green", "test_red", "test_exits", "test_environment", "test_patched", "test_hangs")
     cells = [cell(name) for name in names]
@@ -69,7 +71,7 @@ def test_outcomes_are_those_of_a_local_run(settings: Settings, tmp_path: Path, m
     }
 
 
-def test_a_tree_is_unpacked_once_per_node(settings: Settings, tmp_path: Path) -> None:
+def test_a_tree_is_unpacked_once_per_node(settings: ExecutorSettings, tmp_path: Path) -> None:
     cells = [cell("test_slow", number=n) for n in range(18)]
     results = run(settings, cells, [subject(tmp_path)])
     assert len({result.cell.id for result in results}) == len(results) == 18
@@ -77,7 +79,7 @@ def test_a_tree_is_unpacked_once_per_node(settings: Settings, tmp_path: Path) ->
     assert len(folders) == 2, "one for our code and one for the tree, and nothing half unpacked"
 
 
-def test_a_damaged_tree_is_unpacked_again(settings: Settings, tmp_path: Path) -> None:
+def test_a_damaged_tree_is_unpacked_again(settings: ExecutorSettings, tmp_path: Path) -> None:
     tree = subject(tmp_path)
     run(settings, [cell("test_green")], [tree])
     (lost,) = (tmp_path / "node").glob("*/sglang/__init__.py")
@@ -85,7 +87,7 @@ def test_a_damaged_tree_is_unpacked_again(settings: Settings, tmp_path: Path) ->
     assert outcomes(run(settings, [cell("test_green")], [tree])) == {"test_green": Outcome.PASSED}
 
 
-def test_another_environment_could_not_run(settings: Settings, tmp_path: Path, python: str) -> None:
+def test_another_environment_could_not_run(settings: ExecutorSettings, tmp_path: Path, python: str) -> None:
     here = fingerprint(python)
     planned = replace(here, packages={**here.packages, "torch": "0.0.1"})
     results = run(replace(settings, expected=planned), [cell("test_green"), cell("test_red")], [subject(tmp_path)])
@@ -93,7 +95,7 @@ def test_another_environment_could_not_run(settings: Settings, tmp_path: Path, p
     assert f"torch {here.packages.get('torch', 'none')}, expected 0.0.1" in results[0].detail
 
 
-def test_a_request_that_no_node_can_meet_does_not_wait(settings: Settings, tmp_path: Path) -> None:
+def test_a_request_that_no_node_can_meet_does_not_wait(settings: ExecutorSettings, tmp_path: Path) -> None:
     began = time.monotonic()
     # two nodes have two each: four in all, and nowhere three
     (result,) = run(settings, [cell("test_green", tier=Tier.NPU, devices=3)], [subject(tmp_path)])
@@ -101,7 +103,7 @@ def test_a_request_that_no_node_can_meet_does_not_wait(settings: Settings, tmp_p
     assert time.monotonic() - began < 20
 
 
-def test_a_busy_cluster_is_named(settings: Settings, tmp_path: Path, cluster: SimpleNamespace) -> None:
+def test_a_busy_cluster_is_named(settings: ExecutorSettings, tmp_path: Path, cluster: SimpleNamespace) -> None:
     import ray
 
     ray.init(address=cluster.address, log_to_driver=False)
@@ -118,7 +120,7 @@ def test_a_busy_cluster_is_named(settings: Settings, tmp_path: Path, cluster: Si
     ]
 
 
-def test_a_cell_that_kills_its_ray_worker_is_given_up(settings: Settings, tmp_path: Path) -> None:
+def test_a_cell_that_kills_its_ray_worker_is_given_up(settings: ExecutorSettings, tmp_path: Path) -> None:
     cells = [cell("test_green"), cell("test_kills_task"), cell("test_red")]
     results = run(replace(settings, retries=1), cells, [subject(tmp_path)])
     assert outcomes(results) == {
@@ -130,10 +132,10 @@ def test_a_cell_that_kills_its_ray_worker_is_given_up(settings: Settings, tmp_pa
     assert detail.startswith("started 2 times, and each time lost")
 
 
-def test_closing_the_results_cancels(settings: Settings, tmp_path: Path, options: Options) -> None:
+def test_closing_the_results_cancels(settings: ExecutorSettings, tmp_path: Path, options: RunOptions) -> None:
     settings = replace(settings, options=replace(options, timeout=60))
     marker = tmp_path / "hanging"
-    results = executor("ray", settings).run([cell("test_green"), cell("test_hangs")], [subject(tmp_path)])
+    results = create_executor("ray", settings).run([cell("test_green"), cell("test_hangs")], [subject(tmp_path)])
     assert next(results).outcome is Outcome.PASSED
     began = time.monotonic()
     results.close()
@@ -148,17 +150,19 @@ def test_closing_the_results_cancels(settings: Settings, tmp_path: Path, options
         pytest.param("127.0.0.1:1", EnvironmentFault, id="nobody there"),
     ],
 )
-def test_addresses_that_do_not_do(settings: Settings, tmp_path: Path, address: str, error: type[Exception]) -> None:
+def test_addresses_that_do_not_do(
+    settings: ExecutorSettings, tmp_path: Path, address: str, error: type[Exception]
+) -> None:
     with pytest.raises(error):
         run(replace(settings, address=address), [cell("test_green")], [subject(tmp_path)])
 
 
-def test_a_node_killed_in_the_middle(settings: Settings, tmp_path: Path, cluster: SimpleNamespace) -> None:
+def test_a_node_killed_in_the_middle(settings: ExecutorSettings, tmp_path: Path, cluster: SimpleNamespace) -> None:
     cells = [cell("test_slow", number=n) for n in range(24)]
     victim = cluster.others.pop()
     results = []
     killer = threading.Thread(target=lambda: cluster.ray.remove_node(victim, allow_graceful=False))
-    for result in executor("ray", settings).run(cells, [subject(tmp_path)]):
+    for result in create_executor("ray", settings).run(cells, [subject(tmp_path)]):
         results.append(result)
         if len(results) == 4:
             killer.start()

@@ -15,16 +15,15 @@ import pytest
 
 from patchtool.domain.errors import InputError
 from patchtool.matrix.cell import Cell, Outcome, Test, Tier
+from patchtool.matrix.options import RunOptions
 from patchtool.matrix.release_trees import ReleaseTrees
-from patchtool.matrix.running.local import Options
 from patchtool.matrix.running.run import run_cells
-
-from .conftest import RELEASE
+from tests.matrix.conftest import RELEASE
 
 _REQUIRED = os.environ.get("PATCHTOOL_REQUIRE_CONSUMERS") == "1"
 FILE = "hardware_backend/npu/memory_pool_npu.py"
 PATCHED = {f"python/sglang/srt/{FILE}": b"WHO = 'patched'\n"}
-OPTIONS = Options(timeout=20)
+OPTIONS = RunOptions(timeout=20)
 
 BODY = """
 import os, sys, time

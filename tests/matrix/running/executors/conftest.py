@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from patchtool.matrix.running.local import Options
-from tests.matrix.executors.fakes import HERE
+from patchtool.matrix.options import RunOptions
+from tests.matrix.running.executors.fakes import HERE
 
 
 @pytest.fixture
@@ -22,5 +22,5 @@ def python(tmp_path: Path) -> str:
 
 
 @pytest.fixture
-def options(python: str) -> Options:
-    return Options(python=python, timeout=5, import_timeout=20)
+def options(python: str) -> RunOptions:
+    return RunOptions(python=python, timeout=5, import_timeout=20)

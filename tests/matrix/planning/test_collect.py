@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from patchtool.domain.errors import InputError
-from patchtool.matrix.cell import Drives, Mode, Tier
+from patchtool.matrix.cell import Mode, Subsystem, Tier
 from patchtool.matrix.planning.collect import collect_patch, collect_suite, read_tests
 
 
@@ -34,7 +34,7 @@ def test_what_trial_says_is_read(tmp_path: Path) -> None:
         Mode.GRAPH,
         (Tier.NPU,),
         True,
-        Drives.SCHEDULER,
+        Subsystem.SCHEDULER,
     )
 
 

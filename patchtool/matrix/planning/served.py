@@ -5,16 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from patchtool.matrix.cell import Mode
-from patchtool.matrix.npu.detect import VISIBLE
+from patchtool.matrix.cell import Cell, Colour, Mode, Test, Tier
 from patchtool.matrix.planning.row_keys import read_modes, read_subsets, read_timeout
 from patchtool.matrix.planning.tables import Table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
+    from patchtool.matrix.planning.cells import SeriesStates
     from patchtool.matrix.planning.row_keys import Requires, Subsets
 
+VISIBLE = "ASCEND_RT_VISIBLE_DEVICES"
+"""Which NPUs a process sees, by number; what a scheduler set here before is all that there is."""
 MODE_FLAGS: Mapping[Mode, tuple[str, ...]] = {Mode.EAGER: ("--disable-cuda-graph",), Mode.GRAPH: ()}
 """What makes a server of any release run in a mode; graphs are its default."""
 
@@ -90,6 +93,12 @@ class ModelRow:
     accuracy: tuple[Accuracy, ...] = ()
     speed: tuple[Speed, ...] = ()
     source: str = ""
+
+    @property
+    def measurements(self) -> dict[str, Accuracy | Speed]:
+        """What is measured, by the name that cells have for it."""
+        speeds = {f"speed-{each.input_tokens}-{each.output_tokens}-{each.concurrency}": each for each in self.speed}
+        return {**{each.dataset: each for each in self.accuracy}, **speeds}
 
 
 @dataclass(frozen=True)
@@ -232,3 +241,35 @@ def _variables(table: Table, key: str) -> dict[str, str]:
     if not isinstance(found, dict) or not all(isinstance(value, str) for value in found.values()):
         raise table.wrong(key, f"{key} must be a table of texts")
     return dict(found)
+
+
+def served_cells(series: SeriesStates, matrix: ServedConfig, path: Path) -> tuple[Cell, ...]:
+    """One cell per subset, mode and measurement of every model row.
+
+    Args:
+        series: As it stands on the release.
+        matrix: What the matrix file says of served models.
+        path: The matrix file; it travels with the cells as a test's file does.
+    """
+    return tuple(
+        Cell(series.release, subset, Tier.NPU, _test(row, name, mode, path), Colour.GREEN, timeout=row.timeout)
+        for row in matrix.models
+        for subset in _subsets(row, series)
+        for mode in row.modes
+        for name in row.measurements
+    )
+
+
+def _subsets(row: ModelRow, series: SeriesStates) -> tuple[tuple[str, ...], ...]:
+    made = [series.standing(subset) for subset in row.patches if not series.unmade(subset)]
+    return tuple(dict.fromkeys(made)) if row.patches else (series.applied,)
+
+
+def _test(row: ModelRow, name: str, mode: Mode, path: Path) -> Test:
+    name = f"{row.name}::{name}[{mode.value}]"
+    return Test(name, str(path), name, mode=mode, tiers=(Tier.NPU,), devices=row.devices)
+
+
+def measurement_of(cell: Cell) -> str:
+    """Name the measurement of its row that a cell is."""
+    return cell.test.function.partition("::")[2].rpartition("[")[0]

@@ -11,65 +11,39 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from patchtool.matrix.cell import Cell, CellResult, Colour, Mode, Outcome, Test, Tier
-from patchtool.matrix.npu.detect import VISIBLE
+from patchtool.matrix.cell import Cell, CellResult, Mode, Outcome
+from patchtool.matrix.npu.accuracy import score
 from patchtool.matrix.npu.environment import npu_environment
-from patchtool.matrix.npu.evaluate import score
 from patchtool.matrix.npu.faults import StepFault
-from patchtool.matrix.npu.models import MODE_FLAGS, Accuracy, ModelRow, ServedConfig, Speed, parse_served
 from patchtool.matrix.npu.server import ServerProcess, served
 from patchtool.matrix.npu.speed import Pace, pace
 from patchtool.matrix.npu.thresholds import Compared, compare_paces, compare_scores
+from patchtool.matrix.planning.served import (
+    MODE_FLAGS,
+    VISIBLE,
+    Accuracy,
+    ModelRow,
+    ServedConfig,
+    Speed,
+    measurement_of,
+    parse_served,
+)
 from patchtool.matrix.release_trees import LAYOUT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from patchtool.matrix.npu.detect import Npu
-    from patchtool.matrix.planning.plan import Series
+    from patchtool.matrix.options import RunOptions
     from patchtool.matrix.release_trees import ReleaseTrees
-    from patchtool.matrix.running.local import Options
-
-
-def row_cells(series: Series, matrix: ServedConfig, path: Path) -> tuple[Cell, ...]:
-    """One cell per subset, mode and measurement of every model row.
-
-    Args:
-        series: As it stands on the release.
-        matrix: What the matrix file says of served models.
-        path: The matrix file; it travels with the cells as a test's file does.
-    """
-    return tuple(
-        Cell(series.release, subset, Tier.NPU, _test(row, name, mode, path), Colour.GREEN, timeout=row.timeout)
-        for row in matrix.models
-        for subset in _subsets(row, series)
-        for mode in row.modes
-        for name in _measurements(row)
-    )
-
-
-def _subsets(row: ModelRow, series: Series) -> tuple[tuple[str, ...], ...]:
-    made = [series.standing(subset) for subset in row.patches if not series.unmade(subset)]
-    return tuple(dict.fromkeys(made)) if row.patches else (series.applied,)
-
-
-def _test(row: ModelRow, name: str, mode: Mode, path: Path) -> Test:
-    name = f"{row.name}::{name}[{mode.value}]"
-    return Test(name, str(path), name, mode=mode, tiers=(Tier.NPU,), devices=row.devices)
-
-
-def _measurement(cell: Cell) -> str:
-    """Which measurement of its row a cell is."""
-    return cell.test.function.partition("::")[2].rpartition("[")[0]
-
-
-def _measurements(row: ModelRow) -> dict[str, Accuracy | Speed]:
-    speeds = {f"speed-{each.input_tokens}-{each.output_tokens}-{each.concurrency}": each for each in row.speed}
-    return {**{each.dataset: each for each in row.accuracy}, **speeds}
 
 
 def run_rows(
-    cells: Sequence[Cell], subject: ReleaseTrees, options: Options, stopped: Callable[[], bool], look: Callable[[], Npu]
+    cells: Sequence[Cell],
+    subject: ReleaseTrees,
+    options: RunOptions,
+    stopped: Callable[[], bool],
+    look: Callable[[], Npu],
 ) -> Iterator[CellResult]:
     """Run the cells of model rows; those of one row and mode share its servers.
 
@@ -113,7 +87,7 @@ class _Run:
     row: ModelRow
     mode: Mode
     matrix: ServedConfig
-    options: Options
+    options: RunOptions
     scratch: Path
     stopped: Callable[[], bool]
     devices: tuple[str, ...]
@@ -130,8 +104,8 @@ class _Run:
             found = self._measure(f"patched-{number}", tree, group)
             seconds, began = round((time.monotonic() - began) / len(group), 3), time.monotonic()
             for cell in group:
-                name = _measurement(cell)
-                asked = _measurements(self.row)[name]
+                name = measurement_of(cell)
+                asked = self.row.measurements[name]
                 said = _compare(asked, pristine.get(name) if patches else None, found[name])
                 yield CellResult(cell, said.outcome, seconds, said.detail, said.numbers)
 
@@ -140,7 +114,7 @@ class _Run:
         folder = self.scratch / name
         folder.mkdir()
         found: dict[str, float | Pace | StepFault] = {}
-        limits = {_measurement(cell): cell.timeout or self.options.timeout for cell in cells}
+        limits = {measurement_of(cell): cell.timeout or self.options.timeout for cell in cells}
         environment = npu_environment(folder, tree, {**self.row.environment, VISIBLE: ",".join(self.devices)})
         start = self._filled(self.matrix.commands.server)
         argv = [*start, "--model-path", self.row.model, *self.row.flags, *MODE_FLAGS[self.mode]]
@@ -149,7 +123,7 @@ class _Run:
             with served(argv, folder / "server.log", environment, timeout=limit, stopped=self.stopped) as server:
                 for each, seconds in limits.items():
                     server.alive()
-                    found[each] = self._take(_measurements(self.row)[each], server, folder, environment, seconds)
+                    found[each] = self._take(self.row.measurements[each], server, folder, environment, seconds)
         except StepFault as fault:
             return {each: found.get(each, fault) for each in limits}
         return found

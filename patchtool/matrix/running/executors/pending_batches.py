@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from patchtool.domain.release import Release
+    from patchtool.matrix.options import RunOptions
     from patchtool.matrix.release_trees import ReleaseTrees
-    from patchtool.matrix.running.executors.settings import Batch, Settings
+    from patchtool.matrix.running.executors.settings import Batch, ExecutorSettings
     from patchtool.matrix.running.fingerprint import Fingerprint
-    from patchtool.matrix.running.local import Options
 
 _TICK = 0.5
 _GRACE = 30.0
@@ -60,7 +60,7 @@ class PendingBatches:
     """
 
     def __init__(
-        self, ray: Any, settings: Settings, trees: Mapping[Release, ReleaseTrees], expected: Fingerprint
+        self, ray: Any, settings: ExecutorSettings, trees: Mapping[Release, ReleaseTrees], expected: Fingerprint
     ) -> None:
         self._ray = ray
         self._settings = settings
@@ -177,7 +177,7 @@ class PendingBatches:
             self._ray.wait(ends, num_returns=len(ends), timeout=_CANCEL)
 
 
-def _longest(flight: _Flight, options: Options) -> float:
+def _longest(flight: _Flight, options: RunOptions) -> float:
     """Seconds until a running batch must have said something; servers say nothing until all of a row is measured."""
     seconds = [cell.timeout or options.timeout for cell in flight.left.values()] or [options.timeout]
     if flight.batch.tier is Tier.NPU:
