@@ -26,6 +26,7 @@ lint: .venv/ready-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python ci/schemas.py --check
 	$(BIN)/patchtool check
 
 bench: .venv/ready-dev

@@ -15,7 +15,7 @@ from patchtool.cli.runtime import one_of as _one_of
 from patchtool.cli.runtime import page as _page
 from patchtool.cli.runtime import paged as _paged
 from patchtool.cli.runtime import path as _path
-from patchtool.cli.runtime import remember
+from patchtool.cli.runtime import remember, wants_json
 from patchtool.cli.runtime import run_for_page as _run_for_page
 from patchtool.cli.runtime import seconds as _seconds
 from patchtool.cli.runtime import session as _session
@@ -206,7 +206,7 @@ def survey(
 
     page = _page(html, markdown)
     run = _run_for_page(tests, page)
-    options = SurveyOptions(tuple(releases or ()), since, until, bisect, diffs=page is not None)
+    options = SurveyOptions(tuple(releases or ()), since, until, bisect, diffs=page is not None or wants_json())
     report = command(_session(), options)
     return _paged(report, page, run) if page else _mapped(report, markdown)
 

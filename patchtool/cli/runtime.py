@@ -23,6 +23,11 @@ def remember(options: GlobalOptions) -> None:
     _current = options
 
 
+def wants_json() -> bool:
+    """Whether this run prints JSON."""
+    return _current.face.json
+
+
 def show(report: Report) -> int:
     """Show a report and give its exit code."""
     from patchtool.cli.reports import text as render

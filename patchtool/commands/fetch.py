@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from patchtool.adapters.store.records import StoredRelease
 from patchtool.adapters.upstreams import Upstream, open_upstream
@@ -13,6 +14,9 @@ from patchtool.domain.report import Report
 from patchtool.workflow.acquire import acquire
 from patchtool.workflow.releases import upstream_of
 from patchtool.workflow.session import Session
+
+if TYPE_CHECKING:
+    from patchtool.domain import documents
 
 _FILES = (".whl", ".tar.gz")
 
@@ -36,7 +40,7 @@ def fetch(session: Session, wanted: Sequence[str]) -> Report:
         stored = known if there and known and source is None else acquire(session, release, hashes, source)
         fetched.append(stored)
         new.append(not there)
-    rows = [
+    rows: list[documents.FetchedRelease] = [
         {"release": s.release.tag, "commit": s.commit, "tree": s.tree, "fetched": n,
          "digests": [f"sha256:{d}" for d in s.digests]}
         for s, n in zip(fetched, new)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from patchtool.domain.state import Proof, State
+
+if TYPE_CHECKING:
+    from patchtool.domain import documents
 
 
 class PatchInfo(NamedTuple):
@@ -46,6 +49,17 @@ class PatchInfo(NamedTuple):
     def placed(self, place: str) -> PatchInfo:
         """The patch with its scope where a person says it is, ``path:Symbol``; unchanged for an empty place."""
         return self._replace(at=place, targets=(place.rpartition(":")[0],)) if place else self
+
+    def to_json(self) -> documents.PatchMetadata:
+        """As an element of ``series``."""
+        return {
+            "name": self.name,
+            "title": self.title,
+            "reason": self.reason,
+            "origin": self.origin,
+            "upstream": self.applied_upstream,
+            "requires": list(self.requires),
+        }
 
     @property
     def footprint(self) -> tuple[str, ...]:

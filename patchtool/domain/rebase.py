@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
+    from patchtool.domain import documents
     from patchtool.domain.release import Release
 
 _FAILED = ("conflict", "ambiguous", "blocked", "crashed")
@@ -57,7 +58,7 @@ class RebasePlan(NamedTuple):
         words = "; ".join(f"{state} {', '.join(names)}" for state, names in groups.items())
         return f"Upstream is {project} {self.to}, was {self.start}: {words}."
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> documents.RebasePlan:
         """As the ``plan`` of a document."""
         return {
             "from": self.start.tag,

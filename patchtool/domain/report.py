@@ -9,6 +9,7 @@ from patchtool.domain.errors import ExitCode
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from patchtool.domain import documents
     from patchtool.domain.patch import Judgement, PatchInfo
     from patchtool.domain.rebase import RebasePlan
     from patchtool.domain.release import Release
@@ -36,11 +37,11 @@ class UpstreamReport(NamedTuple):
     tree: str = ""
     artifact: str = ""
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> documents.Upstream:
         """As the ``upstream`` object of a document."""
         return {
             "release": self.release.tag if self.release else None,
-            "source": self.source or None,
+            "source": self.source,
             "artifact": self.artifact or None,
             "digest": f"sha256:{self.digest}" if self.digest else None,
             "commit": self.commit or None,
@@ -63,7 +64,7 @@ class OutputTree(NamedTuple):
     tree: str = ""
     changed: bool = True
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> documents.Result:
         """As the ``result`` object of a document."""
         return {
             "path": self.path,
@@ -96,7 +97,7 @@ class PatchReport(NamedTuple):
         """Lines that the patch takes out."""
         return sum(change.removed for change in self.judgement.changes)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> documents.Patch:
         """As an element of ``patches``."""
         found = self.judgement
         return {

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
+    from patchtool.domain import documents
     from patchtool.domain.release import Release
     from patchtool.domain.report import PatchReport
 
@@ -22,6 +23,24 @@ class SurveyedRelease(NamedTuple):
     release: Release
     patches: tuple[PatchReport, ...]
     diffs: Mapping[str, str] = {}
+
+    def to_json(self) -> documents.SurveyedRelease:
+        """As an element of ``releases``."""
+        return {
+            "release": self.release.tag,
+            "patches": [
+                {
+                    **patch.to_json(),
+                    "locations": [
+                        {"path": site.path, "line": site.line, "symbol": site.symbol, "rule": site.rule}
+                        for site in patch.judgement.sites
+                    ],
+                    "trace": patch.judgement.trace or None,
+                    "diff": self.diffs.get(patch.info.name),
+                }
+                for patch in self.patches
+            ],
+        }
 
 
 class StateChange(NamedTuple):
@@ -44,7 +63,7 @@ class StateChange(NamedTuple):
     def __str__(self) -> str:
         return f"{self.patch} is {self.after} from {self.release} on; on {self.previous} it was {self.before}"
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> documents.StateChange:
         """As an element of ``changes``."""
         return {
             "patch": self.patch,
@@ -72,21 +91,7 @@ class Survey(NamedTuple):
         return tuple(found)
 
     def to_json(self) -> dict[str, Any]:
-        """The ``releases`` of the document; short unless diffs were asked for."""
-        return {
-            "releases": [
-                {
-                    "release": row.release.tag,
-                    "patches": [
-                        {
-                            "name": p.info.name,
-                            "state": p.judgement.state.value,
-                            "proof": p.judgement.proof.value,
-                            "reason": p.judgement.reason,
-                        }
-                        for p in row.patches
-                    ],
-                }
-                for row in self.releases
-            ]
-        }
+        """The ``series`` and ``releases`` of the document."""
+        newest = self.releases[-1].patches if self.releases else ()
+        series: list[documents.PatchMetadata] = [patch.info.to_json() for patch in newest]
+        return {"series": series, "releases": [row.to_json() for row in self.releases]}

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from patchtool.domain import documents
     from patchtool.matrix.verdict import CellVerdict, PatchProof
 
 
-def cell_document(judged: CellVerdict) -> dict[str, Any]:
+def cell_document(judged: CellVerdict) -> documents.Cell:
     """One cell."""
     result, cell = judged.result, judged.result.cell
     return {
@@ -28,7 +29,7 @@ def cell_document(judged: CellVerdict) -> dict[str, Any]:
     }
 
 
-def proof_document(proof: PatchProof) -> dict[str, Any]:
+def proof_document(proof: PatchProof) -> documents.PatchProof:
     """One patch on one release."""
     return {
         "patch": proof.patch,
