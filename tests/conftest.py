@@ -1,4 +1,4 @@
-"""Real git, real wheels, and nothing of the machine the tests run on."""
+"""Fixtures for all tests: an environment without the user's configuration, and cached downloads of real releases."""
 
 import contextlib
 import hashlib
@@ -23,16 +23,16 @@ from patchtool.domain.release import Release
 Wheel = Callable[..., Path]
 Stored = Callable[[str], Store]
 
-# A busy machine is no bug of ours.
+# A busy machine must not fail a test.
 settings.register_profile("patchtool", deadline=None)
 settings.load_profile("patchtool")
 
-# Whoever runs the tests in the background ignores the interrupt, and so would every process that a test starts.
+# A shell starts background jobs with SIGINT ignored, and every process that a test starts would inherit that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# Fetching a wheel needs the machine's own pip settings, which no test sees.
-_MACHINE = dict(os.environ)
+# Downloads use the user's pip configuration, which `_sealed` hides from the tests. Read at import, before any fixture.
+_ENVIRONMENT = dict(os.environ)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -59,60 +59,65 @@ def _sealed(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monkey
 
 @pytest.fixture(scope="session")
 def test_cache() -> Path:
-    """Wheels, kept between runs."""
-    chosen = _MACHINE.get("PATCHTOOL_TEST_CACHE")
-    folder = Path(chosen) if chosen else platformdirs.user_cache_path("patchtool-tests")
+    """The folder of downloads, shared by all runs and all of their processes."""
+    with _unsealed():
+        configured = os.environ.get("PATCHTOOL_TEST_CACHE")
+        folder = Path(configured) if configured else platformdirs.user_cache_path("patchtool-tests")
     folder.mkdir(parents=True, exist_ok=True)
     return folder
 
 
 @pytest.fixture(scope="session")
 def wheel(test_cache: Path) -> Wheel:
-    """The path of a release's real wheel; fetched once, then never again."""
+    """The path of a release's real wheel, downloaded at most once; the only fixture that downloads wheels."""
+
+    def cached(version: str, python: str, machine: str) -> Path | None:
+        patterns = (f"{python}-{python}-*_{machine}", "py3-none-any")
+        return next((path for each in patterns for path in test_cache.glob(f"sglang-{version}-{each}.whl")), None)
 
     def find(version: str, python: str = "cp311", machine: str = "x86_64") -> Path:
-        for pattern in (f"{python}-{python}-*_{machine}", "py3-none-any"):
-            for path in test_cache.glob(f"sglang-{version}-{pattern}.whl"):
-                return path
-        with locked(test_cache / "lock", 600):
-            return _fetch(test_cache, version, python, machine)
+        if path := cached(version, python, machine):
+            return path
+        with locked(test_cache / "lock", 600):  # another process may have downloaded it in the meantime
+            return cached(version, python, machine) or _download(test_cache, version, python, machine)
 
     return find
 
 
-def _fetch(folder: Path, version: str, python: str, machine: str) -> Path:
-    with _machine_environment():
+def _download(folder: Path, version: str, python: str, machine: str) -> Path:
+    with _unsealed():
         index = PyPI()
-        listed = index.artifacts("sglang", Release(version))
+        artifacts = index.artifacts("sglang", Release(version))
         tag = f"{python}-{python}-"
-        fitting = [each for each in listed if tag in each.filename and machine in each.filename]
-        pure = [each for each in listed if each.filename.endswith("-any.whl")]
-        return index.download((fitting or pure)[0], folder)
+        matching = [each for each in artifacts if tag in each.filename and machine in each.filename]
+        pure = [each for each in artifacts if each.filename.endswith("-any.whl")]
+        return index.download((matching or pure)[0], folder)
 
 
 @pytest.fixture(scope="session")
 def installed(test_cache: Path) -> Callable[[str], Path]:
-    """A folder with a distribution as pip installs it, without what it requires; fetched once, then never again."""
+    """A folder with a distribution as pip installs it, without its dependencies; downloaded at most once."""
 
     def find(requirement: str) -> Path:
         folder = test_cache / requirement.replace("==", "-")
-        with locked(test_cache / "lock", 600), _machine_environment():
+        with locked(test_cache / "lock", 600), _unsealed():
             if not folder.exists():
-                fresh = folder.with_name(f"{folder.name}.new")
-                shutil.rmtree(fresh, ignore_errors=True)
-                argv = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", str(fresh)]
+                partial = folder.with_name(f"{folder.name}.new")
+                shutil.rmtree(partial, ignore_errors=True)
+                argv = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", str(partial)]
                 subprocess.run([*argv, requirement], check=True)
-                fresh.rename(folder)
+                partial.rename(folder)
         return folder
 
     return find
 
 
 @contextlib.contextmanager
-def _machine_environment() -> Iterator[None]:
+def _unsealed() -> Iterator[None]:
+    """The user's own environment, for downloads."""
     sealed = dict(os.environ)
     os.environ.clear()
-    os.environ.update(_MACHINE)
+    os.environ.update(_ENVIRONMENT)
     try:
         yield
     finally:
@@ -122,29 +127,29 @@ def _machine_environment() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def source_archive(test_cache: Path) -> Path:
-    """A release's real source archive; later releases have none."""
+    """The source archive of 0.5.10, downloaded at most once; later releases have none."""
     path = test_cache / "sglang-0.5.10.tar.gz"
-    with locked(test_cache / "lock", 600), _machine_environment():
+    with locked(test_cache / "lock", 600), _unsealed():
         if not path.exists():
             index = PyPI()
-            (found,) = (each for each in index.artifacts("sglang", Release("0.5.10")) if each.filename == path.name)
-            index.download(found, test_cache)
+            artifacts = index.artifacts("sglang", Release("0.5.10"))
+            index.download(next(each for each in artifacts if each.filename == path.name), test_cache)
     return path
 
 
 @pytest.fixture(scope="session")
 def stored(tmp_path_factory: pytest.TempPathFactory, wheel: Wheel) -> Stored:
-    """The run's store with the named release in it; one store for all workers of a parallel run."""
+    """A store with the named release imported; all xdist workers of a run share it."""
     base = tmp_path_factory.getbasetemp()
     store = Store((base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "store.git")
 
-    def have(version: str) -> Store:
+    def stored_release(version: str) -> Store:
         path = wheel(version)
         if store.release(Release(version)) is None:
             store.import_wheel(Release(version), path, sha256(path), lock_timeout=600)
         return store
 
-    return have
+    return stored_release
 
 
 def sha256(path: Path) -> str:

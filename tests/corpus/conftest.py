@@ -1,5 +1,5 @@
 """The corpus uses the engine's fixtures."""
 
-from tests.semantic.conftest import judge_release, wheel
+from tests.semantic.conftest import judge_release
 
-__all__ = ["judge_release", "wheel"]
+__all__ = ["judge_release"]

@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import ast
-import os
-import subprocess
-import sys
 import zipfile
 from collections.abc import Callable, Iterable, Mapping
-from functools import lru_cache
 from pathlib import Path
 
 import pytest
@@ -109,25 +105,6 @@ def judge_codemod(tmp_path: Path) -> Callable[..., Judgement]:
         return SemanticKind().judge(info, MemoryTree({path: data}), None)
 
     return judge
-
-
-@lru_cache(maxsize=32)
-def _wheel(version: str) -> Path:
-    cache = Path(os.environ.get("PATCHTOOL_TEST_CACHE", Path.home() / ".cache" / "patchtool-tests"))
-    found = sorted(cache.rglob(f"sglang-{version}-*.whl"))
-    if not found:
-        cache.mkdir(parents=True, exist_ok=True)
-        command = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--only-binary", ":all:"]
-        options = ["--python-version", "3.11", "--platform", "manylinux_2_34_x86_64", "--platform", "any"]
-        subprocess.run([*command, *options, "-d", str(cache), f"sglang=={version}"], check=True)
-        found = sorted(cache.rglob(f"sglang-{version}-*.whl"))
-    return found[0]
-
-
-@pytest.fixture(scope="session")
-def wheel() -> Callable[[str], Path]:
-    """The path of a release's wheel, fetched once and kept."""
-    return _wheel
 
 
 @pytest.fixture
