@@ -89,13 +89,13 @@ def test_a_series_that_is_not_text(me: Person) -> None:
         pytest.param(TOML + "title = \n", 5, "not TOML", id="toml-malformed"),
         pytest.param(TOML + 'title = "again"\n', 5, "not TOML", id="toml-key-twice"),
         pytest.param(TOML + 'colour = "red"\n', 5, "unknown key 'colour'", id="toml-unknown-key"),
-        pytest.param(TOML + "[requires]\n", 5, "requires must be a list of texts", id="toml-table-for-list"),
-        pytest.param(TOML + "since = 0.5\n", 5, "since must be text", id="toml-wrong-type"),
-        pytest.param(TOML + "reads = [1]\n", 5, "reads must be a list of texts", id="toml-wrong-item-type"),
+        pytest.param(TOML + "[requires]\n", 5, "requires: expected array, got table", id="toml-table-for-list"),
+        pytest.param(TOML + "since = 0.5\n", 5, "since: expected string, got number", id="toml-wrong-type"),
+        pytest.param(TOML + "reads = [1]\n", 5, "reads[0]: expected string, got integer", id="toml-wrong-item-type"),
         pytest.param(TOML + 'since = "soon"\n', 5, "'soon' is not a release", id="toml-since-no-release"),
-        pytest.param(TOML.replace(POOL, "/etc/passwd"), 4, "no path of a Python file", id="toml-target-absolute"),
-        pytest.param(TOML.replace(POOL, "python/sglang/../../x.py"), 4, "no path of a Python", id="toml-target-dots"),
-        pytest.param(TOML.replace("A <a@", "A a@"), 3, "is no author", id="toml-author"),
+        pytest.param(TOML.replace(POOL, "/etc/passwd"), 4, "not the path of a Python file", id="toml-target-absolute"),
+        pytest.param(TOML.replace(POOL, "python/sglang/../../x.py"), 4, "not the path of", id="toml-target-dots"),
+        pytest.param(TOML.replace("A <a@", "A a@"), 3, "is not an author", id="toml-author"),
         pytest.param(TOML.replace('"npu: try"', '"""a\nb"""'), 1, "one line", id="toml-title-two-lines"),
         pytest.param(TOML.replace('"Because."', '" "'), 2, "reason is missing or empty", id="toml-empty-reason"),
     ],
@@ -112,7 +112,7 @@ def test_metadata_without_a_key(me: Person) -> None:
     me.patch("own", "", toml=TOML.replace('author = "A <a@example.org>"\n', ""))
     answer = me("status")
     assert answer.code == 2
-    assert "patches/own/patch.toml: author is missing" in answer.err
+    assert "patches/own/patch.toml:1: author is missing" in answer.err
     assert 'hint: add a line author = "…"' in answer.err
 
 

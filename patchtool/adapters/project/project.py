@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from patchtool.adapters.project.metadata import at, read_patch, read_toml
+from patchtool.adapters.project.metadata import read_patch
 from patchtool.domain.errors import InputError, RefusedError
 from patchtool.domain.lock import Lock
 from patchtool.domain.patch import PatchInfo
 from patchtool.domain.pin import EXAMPLE, Pin, parse_pin
 from patchtool.domain.series import SeriesEntry, parse_series
+from patchtool.domain.toml import invalid, parse_toml
 
 SERIES = "patches/series"
 PIN = "upstream-pin.txt"
@@ -86,20 +87,18 @@ class Project:
         return infos
 
     def _unmet(self, infos: tuple[PatchInfo, ...], info: PatchInfo, required: str) -> InputError:
-        """Why a requirement does not come before the patch that has it."""
-        where = at(self.root / "patches" / info.name / "patch.toml", "requires")
+        """Explain why a requirement does not precede the patch that has it."""
         requires = {each.name: each.requires for each in infos}
-        if required not in requires:
-            return InputError(f"{where}: requires {required!r}, which is not in the series", hint=f"add it to {SERIES}")
         circle = _circle(requires, info.name)
-        if circle:
-            return InputError(
-                f"{where}: requirements run in a circle: {' -> '.join(circle)}", hint="take one of them out"
-            )
-        return InputError(
-            f"{where}: requires {required!r}, which comes later in the series",
-            hint=f"move {required} before {info.name} in {SERIES}",
-        )
+        if required not in requires:
+            rule, hint = f"requires {required!r}, which is not in the series", f"add it to {SERIES}"
+        elif circle:
+            rule, hint = f"requirements run in a circle: {' -> '.join(circle)}", "take one of them out"
+        else:
+            rule = f"requires {required!r}, which comes later in the series"
+            hint = f"move {required} before {info.name} in {SERIES}"
+        path = self.root / "patches" / info.name / "patch.toml"
+        return invalid(path.read_bytes(), str(path), ("requires",), rule, hint)
 
     @cached_property
     def lock(self) -> Lock:
@@ -109,7 +108,7 @@ class Project:
             InputError: The lock is not one that this tool wrote.
         """
         path = self.root / LOCK
-        return Lock.from_document(read_toml(path), str(path)) if path.exists() else Lock()
+        return Lock.from_document(parse_toml(path.read_bytes(), str(path)), str(path)) if path.exists() else Lock()
 
 
 def _text(path: Path) -> str:
