@@ -1,18 +1,24 @@
-# make apply   patched SGLang in build/      make test    all tests
-# make lint    style, types, the house       make bench   speed, as ratios against git and unzip
-# make emulated   the test matrix on the pin
-# The emulated tests need torch (CPU, 1.5 GB in .venv) and Python 3.10 or 3.11. TORCH chooses the torch, TORCH_INDEX the index
-# that is asked for it first (empty for none); EMULATED=no leaves torch and those tests out.
-# Nothing here needs root. PYTHON=python3.11 chooses the Python that .venv is made with.
+# make apply       write the patched SGLang to build/
+# make test        run all tests
+# make test-fast   run the tests that are neither slow nor emulated, without downloads; under two minutes on two cores
+# make lint        check style, types, import contracts, JSON schemas and patches
+# make bench       measure speed, as ratios to git and unzip
+# make emulated    run the emulated tests and the test matrix on the pinned release
+#
+# No target needs root. Variables:
+#   PYTHON=python3.11   the interpreter that creates .venv
+#   TESTS=tests/domain  what `make test` and `make test-fast` pass to pytest
+#   EMULATED=no         skip the emulated tests; they need torch (CPU build, 1.5 GB in .venv) and Python 3.10 or 3.11
+#   TORCH, TORCH_INDEX  the torch requirement, and the package index to try first (empty for none)
 SHELL := /bin/sh
 BIN := .venv/bin
 export PYTHON ?= python3
 EMULATED ?= yes
 TORCH ?= torch==2.13.0
-# PyPI's torch for Linux brings CUDA packages of several GB.
+# PyPI's torch for Linux depends on CUDA packages of several GB.
 TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
 
-.PHONY: apply test lint bench emulated clean
+.PHONY: apply test test-fast lint bench emulated clean
 .DELETE_ON_ERROR:
 
 apply: .venv/ready-run
@@ -20,6 +26,9 @@ apply: .venv/ready-run
 
 test: .venv/ready-dev $(if $(filter yes,$(EMULATED)),.venv/ready-emulated)
 	$(BIN)/python -m pytest -n auto $(TESTS)
+
+test-fast: .venv/ready-dev
+	PATCHTOOL_TEST_OFFLINE=1 $(BIN)/python -m pytest -n auto -m "not slow and not emulated" $(TESTS)
 
 lint: .venv/ready-dev
 	$(BIN)/ruff check .
@@ -33,10 +42,10 @@ bench: .venv/ready-dev
 	$(BIN)/python ci/bench.py
 
 emulated: .venv/ready-emulated
-	$(BIN)/python -m pytest tests/matrix
+	$(BIN)/python -m pytest tests/emulation tests/matrix
 	$(BIN)/patchtool test
 
-# All stamps are written last, so that a set-up that failed is made anew.
+# A stamp is written last, so that a failed set-up runs again.
 .venv/ready-run: pyproject.toml ci/setup
 	ci/setup ready-run .
 

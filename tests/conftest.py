@@ -78,10 +78,16 @@ def wheel(test_cache: Path) -> Wheel:
     def find(version: str, python: str = "cp311", machine: str = "x86_64") -> Path:
         if path := cached(version, python, machine):
             return path
+        _require_downloads(f"the wheel of {version}")
         with locked(test_cache / "lock", 600):  # another process may have downloaded it in the meantime
             return cached(version, python, machine) or _download(test_cache, version, python, machine)
 
     return find
+
+
+def _require_downloads(what: str) -> None:
+    if _ENVIRONMENT.get("PATCHTOOL_TEST_OFFLINE") == "1":
+        pytest.skip(f"{what} is not cached, and PATCHTOOL_TEST_OFFLINE=1 forbids downloads: run make test once")
 
 
 def _download(folder: Path, version: str, python: str, machine: str) -> Path:
@@ -102,6 +108,7 @@ def installed(test_cache: Path) -> Callable[[str], Path]:
         folder = test_cache / requirement.replace("==", "-")
         with locked(test_cache / "lock", 600), _unsealed():
             if not folder.exists():
+                _require_downloads(requirement)
                 partial = folder.with_name(f"{folder.name}.new")
                 shutil.rmtree(partial, ignore_errors=True)
                 argv = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", str(partial)]
@@ -131,6 +138,7 @@ def source_archive(test_cache: Path) -> Path:
     path = test_cache / "sglang-0.5.10.tar.gz"
     with locked(test_cache / "lock", 600), _unsealed():
         if not path.exists():
+            _require_downloads(path.name)
             index = PyPI()
             artifacts = index.artifacts("sglang", Release("0.5.10"))
             index.download(next(each for each in artifacts if each.filename == path.name), test_cache)
