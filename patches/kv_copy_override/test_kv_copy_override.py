@@ -6,13 +6,13 @@ from typing import Any
 
 import torch
 
-from patchtool.emulation.expect import equal, no_error, trial
-from patchtool.emulation.upstream import fitted, module
+from patchtool.emulation.testing import assert_equal, fails_on, matrix_test
+from patchtool.emulation.upstream import call_supported, import_srt
 
 
 def kv_pool(*, copy: bool) -> Any:
-    return fitted(
-        module("hardware_backend.npu.memory_pool_npu").NPUMHATokenToKVPool,
+    return call_supported(
+        import_srt("hardware_backend.npu.memory_pool_npu").NPUMHATokenToKVPool,
         size=16,
         page_size=4,
         dtype=torch.float32,
@@ -27,12 +27,12 @@ def kv_pool(*, copy: bool) -> Any:
 
 
 def test_a_pool_with_kv_copy_starts() -> None:
-    with no_error(AttributeError, "constructing NPUMHATokenToKVPool with KV copy on"):
+    with fails_on(AttributeError, "constructing NPUMHATokenToKVPool with KV copy on"):
         pool = kv_pool(copy=True)
-    equal("_kv_copy_config", getattr(pool, "_kv_copy_config", "not set"), None)
+    assert_equal("_kv_copy_config", getattr(pool, "_kv_copy_config", "not set"), None)
 
 
-@trial(needs=())
+@matrix_test(needs=())
 def test_a_pool_without_kv_copy_starts() -> None:
     pool = kv_pool(copy=False)
-    equal("pages of the key buffer", pool.k_buffer.shape[1], 16 // 4 + 1)
+    assert_equal("pages of the key buffer", pool.k_buffer.shape[1], 16 // 4 + 1)

@@ -2,50 +2,51 @@
 
 from __future__ import annotations
 
-from patchtool.emulation.expect import equal, trial
-from patchtool.emulation.rig import Rig
-from patchtool.emulation.shape import Shape
+from patchtool.emulation.harness import BackendHarness
+from patchtool.emulation.shape import ModelShape
+from patchtool.emulation.testing import assert_equal, matrix_test
 
 DRAFTS = 3
 CAPTURED = 4
 
 
-def replayed(rig: Rig, requests: int) -> list[int]:
+def replayed(harness: BackendHarness, requests: int) -> list[int]:
     """Slots in the static buffer after a replay of ``CAPTURED`` rows, of which ``requests`` are real."""
-    batch = rig.batches.verify(range(1, requests + 1), DRAFTS, padding=CAPTURED - requests)
-    rig.batches.prepare(batch, graph=True)
-    slots: list[int] = rig.backend.forward_metadata.mamba_cache_indices_gdn.tolist()
+    batch = harness.batches.verify(range(1, requests + 1), DRAFTS, padding=CAPTURED - requests)
+    harness.batches.prepare(batch, graph=True)
+    slots: list[int] = harness.backend.forward_metadata.mamba_cache_indices_gdn.tolist()
     return slots
 
 
-def captured_rig() -> Rig:
-    rig = Rig(Shape(drafts=DRAFTS))
-    rig.capture(CAPTURED)
+def captured_harness() -> BackendHarness:
+    harness = BackendHarness(ModelShape(drafts=DRAFTS))
+    harness.capture(CAPTURED)
     for row in range(1, CAPTURED + 1):
-        rig.bind(row, row + 2)
-    return rig
+        harness.bind(row, row + 2)
+    return harness
 
 
-@trial(mode="graph")
+@matrix_test(mode="graph")
 def test_padded_rows_have_slots_of_their_own() -> None:
-    equal("slots of 2 requests and 2 padded rows", replayed(captured_rig(), 2), list(range(CAPTURED * DRAFTS)))
+    slots = replayed(captured_harness(), 2)
+    assert_equal("slots of 2 requests and 2 padded rows", slots, list(range(CAPTURED * DRAFTS)))
 
 
-@trial(mode="graph")
+@matrix_test(mode="graph")
 def test_a_padded_row_does_not_overwrite_request_0() -> None:
     writer: dict[int, int] = {}
-    for position, slot in enumerate(replayed(captured_rig(), 1)):
+    for position, slot in enumerate(replayed(captured_harness(), 1)):
         writer[slot] = position // DRAFTS
-    equal("last row to write request 0's steps", [writer.get(step) for step in range(DRAFTS)], [0] * DRAFTS)
+    assert_equal("last row to write request 0's steps", [writer.get(step) for step in range(DRAFTS)], [0] * DRAFTS)
 
 
-@trial(mode="graph")
+@matrix_test(mode="graph")
 def test_the_buffer_is_written_whole_on_every_replay() -> None:
-    rig = captured_rig()
+    harness = captured_harness()
     dense = list(range(CAPTURED * DRAFTS))
-    equal("slots of 3, then 1, then 2 requests", [replayed(rig, n) for n in (3, 1, 2)], [dense] * 3)
+    assert_equal("slots of 3, then 1, then 2 requests", [replayed(harness, n) for n in (3, 1, 2)], [dense] * 3)
 
 
-@trial(needs=(), mode="graph")
+@matrix_test(needs=(), mode="graph")
 def test_without_padding_the_slots_are_dense() -> None:
-    equal("slots of a full batch", replayed(captured_rig(), CAPTURED), list(range(CAPTURED * DRAFTS)))
+    assert_equal("slots of a full batch", replayed(captured_harness(), CAPTURED), list(range(CAPTURED * DRAFTS)))

@@ -8,9 +8,9 @@ from typing import Any
 import torch
 from torch.overrides import TorchFunctionMode
 
-from patchtool.emulation.expect import equal, record, same_state, trial
-from patchtool.emulation.rig import Rig
-from patchtool.emulation.shape import Shape, Tokens
+from patchtool.emulation.harness import BackendHarness
+from patchtool.emulation.shape import ModelShape, Tokens
+from patchtool.emulation.testing import assert_close, assert_equal, matrix_test, record
 
 OWN = (3, 4, 5, 6)
 TRACKED = (9, 10, 12, 13)
@@ -33,28 +33,27 @@ class Syncs(TorchFunctionMode):  # type: ignore[misc]
 class Prefill:
     """A prefill of four prompts with tracking, and the syncs it took in its metadata and in its layers."""
 
-    def __init__(self, mask: list[bool] | None, layers: int = 3, rig: Rig | None = None) -> None:
-        self.rig = rig or Rig(Shape(layers=layers))
+    def __init__(self, mask: list[bool] | None, layers: int = 3, harness: BackendHarness | None = None) -> None:
+        self.harness = harness or BackendHarness(ModelShape(layers=layers))
         for row, slot in enumerate(OWN, start=1):
-            self.rig.bind(row, slot)
-        self.prompts = [self.rig.tokens(LENGTH) for _ in OWN]
+            self.harness.bind(row, slot)
+        self.prompts = [self.harness.tokens(LENGTH) for _ in OWN]
         run = self.prompts[0].then(*self.prompts[1:])
         tracking = {} if mask is None else tracked(mask)
-        batch = self.rig.batches.prefill(range(1, 5), [LENGTH] * 4, [0] * 4, **tracking)
+        batch = self.harness.batches.prefill(range(1, 5), [LENGTH] * 4, [0] * 4, **tracking)
         self.in_metadata, self.in_layers = Syncs(), Syncs()
         with self.in_metadata:
-            self.rig.batches.prepare(batch, graph=False)
+            self.harness.batches.prepare(batch, graph=False)
         with self.in_layers:
-            self.rig.through_layers(batch, run)
+            self.harness.through_layers(batch, run)
 
     def window_is_of(self, slot: int, prompt: Tokens) -> None:
-        window = self.rig.states.conv[:, slot]
-        same_state(f"window of tracked slot {slot}", window, prompt.qkv[:, -window.shape[1] :])
+        window = self.harness.states.conv[:, slot]
+        assert_close(f"window of tracked slot {slot}", window, prompt.qkv[:, -window.shape[1] :])
 
     def is_zero(self, slot: int) -> None:
-        same_state(
-            f"window of slot {slot}", self.rig.states.conv[:, slot], torch.zeros_like(self.rig.states.conv[:, slot])
-        )
+        window = self.harness.states.conv[:, slot]
+        assert_close(f"window of slot {slot}", window, torch.zeros_like(window))
 
 
 def tracked(mask: list[bool]) -> dict[str, torch.Tensor]:
@@ -74,10 +73,10 @@ def test_syncs_do_not_grow_with_the_layers() -> None:
                 f"syncs per batch of {layers} layers": (prefill.in_layers.calls + prefill.in_metadata.calls).total(),
             }
         )
-    equal("any() and nonzero() in 3 and in 6 layers", [dict(p.in_layers.calls) for p in (few, many)], [{}, {}])
+    assert_equal("any() and nonzero() in 3 and in 6 layers", [dict(p.in_layers.calls) for p in (few, many)], [{}, {}])
 
 
-@trial(needs=())
+@matrix_test(needs=())
 def test_tracked_windows_are_the_last_inputs() -> None:
     prefill = Prefill([True, False, True, False])
     prefill.window_is_of(TRACKED[0], prefill.prompts[0])
@@ -86,32 +85,32 @@ def test_tracked_windows_are_the_last_inputs() -> None:
     prefill.is_zero(TRACKED[3])
 
 
-@trial(needs=())
+@matrix_test(needs=())
 def test_every_request_can_be_tracked() -> None:
     prefill = Prefill([True] * 4)
     for slot, prompt in zip(TRACKED, prefill.prompts, strict=True):
         prefill.window_is_of(slot, prompt)
 
 
-@trial(needs=())
+@matrix_test(needs=())
 def test_an_empty_mask_tracks_nothing() -> None:
     prefill = Prefill([False] * 4)
     for slot in TRACKED:
         prefill.is_zero(slot)
 
 
-@trial(needs=())
+@matrix_test(needs=())
 def test_no_mask_tracks_nothing() -> None:
     prefill = Prefill(None)
     for slot in TRACKED:
         prefill.is_zero(slot)
 
 
-@trial(needs=())
+@matrix_test(needs=())
 def test_a_batch_does_not_inherit_the_slots_of_the_last() -> None:
     first = Prefill([True] * 4)
     kept = first.prompts
     for mask in ([False] * 4, None):
-        later = Prefill(mask, rig=first.rig)
+        later = Prefill(mask, harness=first.harness)
         for slot, prompt in zip(TRACKED, kept, strict=True):
             later.window_is_of(slot, prompt)

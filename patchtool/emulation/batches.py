@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from patchtool.emulation.upstream import module
+from patchtool.emulation.upstream import import_srt
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,8 +25,8 @@ class Batches:
 
     def __init__(self, backend: Any, *, speculative: bool) -> None:
         self._backend = backend
-        self._classes = module("model_executor.forward_batch_info")
-        algorithms = module("speculative.spec_info").SpeculativeAlgorithm
+        self._classes = import_srt("model_executor.forward_batch_info")
+        algorithms = import_srt("speculative.spec_info").SpeculativeAlgorithm
         self._algorithm = algorithms.EAGLE if speculative else algorithms.NONE
 
     def prefill(

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from patchtool.emulation.committing import Committer
-from patchtool.emulation.expect import record
+from patchtool.emulation.commit import Committer
 from patchtool.emulation.model import VOCABULARY, Model, Request
+from patchtool.emulation.testing import record
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,8 +31,8 @@ def greedy(prompts: Sequence[Sequence[int]], count: int) -> list[list[int]]:
     requests = _admit(model, len(prompts))
     outputs = [[prefill(model, request, prompt)] for request, prompt in zip(requests, prompts, strict=True)]
     for _ in range(count - 1):
-        batch = model.rig.batches.decode([request.row for request in requests])
-        model.rig.batches.prepare(batch, graph=False)
+        batch = model.harness.batches.decode([request.row for request in requests])
+        model.harness.batches.prepare(batch, graph=False)
         logits = model.logits(batch, [output[-1] for output in outputs], requests)
         for output, row in zip(outputs, logits, strict=True):
             output.append(int(row.argmax()))
@@ -41,8 +41,8 @@ def greedy(prompts: Sequence[Sequence[int]], count: int) -> list[list[int]]:
 
 def prefill(model: Model, request: Request, ids: Sequence[int]) -> int:
     """Run new tokens of one request, whatever of it is cached already; the next token."""
-    batch = model.rig.batches.prefill([request.row], [len(ids)], [request.length])
-    model.rig.batches.prepare(batch, graph=False)
+    batch = model.harness.batches.prefill([request.row], [len(ids)], [request.length])
+    model.harness.batches.prepare(batch, graph=False)
     return int(model.logits(batch, ids, [request])[-1].argmax())
 
 
@@ -66,8 +66,8 @@ class Speculation:
 
     def __post_init__(self) -> None:
         self.model = Model(DRAFTS)
-        self.committer = Committer(self.model.rig, INTERVAL)
-        self.model.rig.capture(max(self.sizes, default=len(self.prompts)))
+        self.committer = Committer(self.model.harness, INTERVAL)
+        self.model.harness.capture(max(self.sizes, default=len(self.prompts)))
         self.requests = _admit(self.model, len(self.prompts))
         self.tracked = [request.slot + 10 for request in self.requests]
         self.outputs = [
@@ -86,8 +86,8 @@ class Speculation:
         text = [*self.prompts[index], *self.outputs[index]]
         old = self.requests[index]
         request = Request(7, 23, old.keys[:cached].clone(), old.values[:cached].clone())
-        self.model.rig.bind(request.row, request.slot)
-        pool = self.model.rig.pool.mamba_pool
+        self.model.harness.bind(request.row, request.slot)
+        pool = self.model.harness.pool.mamba_pool
         pool.copy_from(torch.tensor([self.tracked[index]]), torch.tensor([request.slot]))
         return cached, prefill(self.model, request, text[cached:])
 
@@ -97,7 +97,7 @@ class Speculation:
         requests = [self.requests[index] for index in running]
         before = [request.length for request in requests]
         ids = [[self.outputs[index][-1], *self._draft(index)] for index in running]
-        batches = self.model.rig.batches
+        batches = self.model.harness.batches
         batch = batches.verify([request.row for request in requests], DRAFTS, padding=padding)
         batches.prepare(batch, graph=self.graph)
         flat = [token for row in ids for token in row] + [5] * (padding * DRAFTS)
@@ -126,5 +126,5 @@ class Speculation:
 def _admit(model: Model, count: int) -> list[Request]:
     requests = [Request(row, row + 4) for row in range(1, count + 1)]
     for request in requests:
-        model.rig.bind(request.row, request.slot)
+        model.harness.bind(request.row, request.slot)
     return requests

@@ -100,14 +100,14 @@ class CpuDevice(TorchFunctionMode):  # type: ignore[misc]
         kwargs: Mapping[str, object] | None = None,
     ) -> object:
         """Run ``func`` with devices mapped."""
-        named = dict(kwargs or {})
-        if named.get("pin_memory"):
-            named["pin_memory"] = False
-        if named.get("device") is not None:
-            named["device"] = on_cpu(named["device"])
+        options = dict(kwargs or {})
+        if options.get("pin_memory"):
+            options["pin_memory"] = False
+        if options.get("device") is not None:
+            options["device"] = on_cpu(options["device"])
         # an int among the positional arguments is a size, not a device
         mapped = [on_cpu(arg) if isinstance(arg, (str, torch.device)) else arg for arg in args]
-        out = func(*mapped, **named)
+        out = func(*mapped, **options)
         return out.clone() if func in _MOVES and out is args[0] else out
 
 

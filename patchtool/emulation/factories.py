@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from patchtool.emulation.shape import Shape
-from patchtool.emulation.upstream import fitted, maybe, module
+from patchtool.emulation.shape import ModelShape
+from patchtool.emulation.upstream import call_supported, import_srt, srt_member
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,9 +18,9 @@ GDN = f"{_BACKENDS}.ascend_gdn_backend"
 HYBRID = f"{_BACKENDS}.ascend_hybrid_linear_attn_backend"
 
 
-def make_pool(size: Shape) -> Any:
+def make_pool(size: ModelShape) -> Any:
     """The request pool with its state slots."""
-    shapes = module("configs.mamba_utils")
+    shapes = import_srt("configs.mamba_utils")
     state = shapes.Mamba2StateShape.create(
         tp_world_size=1,
         intermediate_size=size.value_heads * size.head,
@@ -31,8 +31,8 @@ def make_pool(size: Shape) -> Any:
         conv_kernel=size.kernel,
     )
     layers = list(range(size.layers))
-    return fitted(
-        module("mem_cache.memory_pool").HybridReqToTokenPool,
+    return call_supported(
+        import_srt("mem_cache.memory_pool").HybridReqToTokenPool,
         size=size.requests,
         mamba_size=size.slots,
         mamba_spec_state_size=size.requests,
@@ -61,17 +61,17 @@ def make_backend(pool: Any, server: types.SimpleNamespace) -> Any:
         token_to_kv_pool=None,
         model_config=config,
     )
-    kinds = maybe("layers.attention.linear.utils", "LinearAttnKernelBackend")
+    kinds = srt_member("layers.attention.linear.utils", "LinearAttnKernelBackend")
     if callable(kinds):
         triton = kinds("triton")
         runner.linear_attn_backends = types.SimpleNamespace(decode=triton, prefill=triton)
-    return module(GDN).AscendGDNAttnBackend(runner)
+    return import_srt(GDN).AscendGDNAttnBackend(runner)
 
 
-def make_layer(size: Shape, index: int, normal: Callable[..., torch.Tensor]) -> Any:
+def make_layer(size: ModelShape, index: int, normal: Callable[..., torch.Tensor]) -> Any:
     """One linear-attention layer with random weights."""
-    return fitted(
-        module("layers.radix_linear_attention").RadixLinearAttention,
+    return call_supported(
+        import_srt("layers.radix_linear_attention").RadixLinearAttention,
         layer_id=index,
         num_q_heads=size.key_heads,
         num_k_heads=size.key_heads,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from patchtool.emulation import stubs as standins
+from patchtool.emulation import stubs
 from patchtool.emulation.device import map_devices, npu_namespace
 from patchtool.emulation.kernels import conv, delta, state, verify
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def activate(tree: Path) -> None:
+def install_emulation(tree: Path) -> None:
     """Stand in for the NPU stack and put the tree under test first on the path.
 
     Args:
@@ -29,13 +29,13 @@ def activate(tree: Path) -> None:
         NoReferenceError: Upstream or a real NPU package was imported already.
     """
     if "sglang" in sys.modules:
-        raise standins.NoReferenceError("upstream was imported before the stand-ins")
-    standins.stand_in_first()
+        raise stubs.NoReferenceError("upstream was imported before the stand-ins")
+    stubs.install_stub_finder()
     torch.npu = sys.modules["torch.npu"] = npu_namespace()
-    provide("torch_npu", npu=torch.npu, _apply_patches=lambda _patches: None)
-    provide("torch_npu.contrib.transfer_to_npu")
+    set_members("torch_npu", npu=torch.npu, _apply_patches=lambda _patches: None)
+    set_members("torch_npu.contrib.transfer_to_npu")
     for module, members in _references().items():
-        provide(module, **members)
+        set_members(module, **members)
     torch.ops.__dict__["npu"] = _NpuOperators()
     _idle_triton_driver()
     map_devices()
@@ -46,29 +46,29 @@ def _references() -> dict[str, dict[str, object]]:
     """Which kernel stands where; two of torchair are only built, never run, when upstream is imported."""
     mamba, fla = "sgl_kernel_npu.mamba", "sgl_kernel_npu.fla"
     return {
-        f"{mamba}.mamba_state_update_triton": named(state.move_intermediate_cache, state.conv_state_rollback),
-        f"{mamba}.causal_conv1d": named(
+        f"{mamba}.mamba_state_update_triton": by_name(state.move_intermediate_cache, state.conv_state_rollback),
+        f"{mamba}.causal_conv1d": by_name(
             conv.causal_conv1d_fn_npu, conv.causal_conv1d_update_npu, conv.causal_conv1d_update_v2
         ),
-        f"{fla}.fused_gdn_gating": named(delta.fused_gdn_gating_npu, delta.fused_gdn_gating_kernel_without_sigmoid),
-        f"{fla}.chunk": named(delta.chunk_gated_delta_rule_npu),
-        f"{fla}.fused_sigmoid_gating_recurrent": named(delta.fused_sigmoid_gating_delta_rule_update_npu),
-        f"{fla}.fused_sigmoid_gating_recurrent_decode_optimized": named(
+        f"{fla}.fused_gdn_gating": by_name(delta.fused_gdn_gating_npu, delta.fused_gdn_gating_kernel_without_sigmoid),
+        f"{fla}.chunk": by_name(delta.chunk_gated_delta_rule_npu),
+        f"{fla}.fused_sigmoid_gating_recurrent": by_name(delta.fused_sigmoid_gating_delta_rule_update_npu),
+        f"{fla}.fused_sigmoid_gating_recurrent_decode_optimized": by_name(
             verify.fused_sigmoid_gating_delta_rule_update_decode_npu
         ),
-        f"{fla}.l2norm": {"l2norm_fwd": below_modes(delta.unit)},
-        f"{fla}.utils": named(verify.prepare_chunk_indices),
+        f"{fla}.l2norm": {"l2norm_fwd": without_torch_modes(delta.l2_normalize)},
+        f"{fla}.utils": by_name(verify.prepare_chunk_indices),
         "torchair": {"get_npu_backend": lambda **_: lambda graph, _inputs: graph},
         "torchair.configs.compiler_config": {"CompilerConfig": _Settings},
     }
 
 
-def named(*functions: Callable[..., object]) -> dict[str, object]:
-    """References under their own names, as members for ``provide``."""
-    return {function.__name__: below_modes(function) for function in functions}
+def by_name(*functions: Callable[..., object]) -> dict[str, object]:
+    """References under their own names, as members for ``set_members``."""
+    return {function.__name__: without_torch_modes(function) for function in functions}
 
 
-def below_modes(function: Callable[..., object]) -> Callable[..., object]:
+def without_torch_modes(function: Callable[..., object]) -> Callable[..., object]:
     """Run a reference without the device mapping: twice as fast, and a test that counts calls counts none of it."""
 
     @wraps(function)
@@ -79,7 +79,7 @@ def below_modes(function: Callable[..., object]) -> Callable[..., object]:
     return kernel
 
 
-def provide(name: str, **members: object) -> None:
+def set_members(name: str, **members: object) -> None:
     """Import a stand-in through the finder and give it members that work."""
     module = import_module(name)
     for member, value in members.items():
@@ -94,7 +94,7 @@ class _NpuOperators:
 
     def __init__(self) -> None:
         rules = (verify.recurrent_gated_delta_rule, verify.chunk_gated_delta_rule)
-        self.__dict__.update(named(*rules, conv.causal_conv1d, conv.causal_conv1d_update))
+        self.__dict__.update(by_name(*rules, conv.causal_conv1d, conv.causal_conv1d_update))
 
     def __getattr__(self, name: str) -> object:
         raise AttributeError(f"torch.ops.npu.{name} has no CPU reference")

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch.nn import functional as F  # noqa: N812  torch's own spelling
 
-from patchtool.emulation.rig import Rig
-from patchtool.emulation.shape import Shape
+from patchtool.emulation.harness import BackendHarness
+from patchtool.emulation.shape import ModelShape
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 HIDDEN = 32
 VOCABULARY = 64
-SHAPE = Shape(slots=24, seed=1)
+SHAPE = ModelShape(slots=24, seed=1)
 
 
 @dataclass
@@ -46,15 +46,15 @@ class Request:
 
 
 class Model:
-    """The model on a rig of its own; weights depend on nothing but the seed.
+    """The model on a harness of its own; weights depend on nothing but the seed.
 
     Args:
         drafts: Tokens per verify step, or None for plain decoding.
     """
 
     def __init__(self, drafts: int | None) -> None:
-        self.rig = Rig(Shape(slots=SHAPE.slots, seed=SHAPE.seed, drafts=drafts))
-        shape = self.rig.shape
+        self.harness = BackendHarness(ModelShape(slots=SHAPE.slots, seed=SHAPE.seed, drafts=drafts))
+        shape = self.harness.shape
         random = torch.Generator().manual_seed(7)
 
         def weights(*size: int, scale: float) -> torch.Tensor:
@@ -74,7 +74,7 @@ class Model:
         """Run a prepared batch.
 
         Args:
-            batch: Of the rig, prepared.
+            batch: Of the harness, prepared.
             ids: Token ids, requests back to back, equally many each unless there is one request.
             requests: Whose they are; None is padding.
 
@@ -82,8 +82,12 @@ class Model:
             ``[tokens, VOCABULARY]``.
         """
         x = self._embedding[list(ids)]
-        forward = self.rig.backend.forward_decode if batch.forward_mode.is_decode() else self.rig.backend.forward_extend
-        for index, layer in enumerate(self.rig.layers):
+        forward = (
+            self.harness.backend.forward_decode
+            if batch.forward_mode.is_decode()
+            else self.harness.backend.forward_extend
+        )
+        for index, layer in enumerate(self.harness.layers):
             h = _norm(x)
             a, b = (h @ self._gates[index]).chunk(2, dim=-1)
             # upstream rounds b to bf16 in verify only

@@ -65,7 +65,7 @@ class ModuleOverlay(MetaPathFinder):
 
 
 @contextmanager
-def watched_imports() -> Iterator[Mapping[str, set[str]]]:
+def record_imports() -> Iterator[Mapping[str, set[str]]]:
     """Record, for every module imported meanwhile, which modules imported it."""
     importers: dict[str, set[str]] = {}
     plain = builtins.__import__
@@ -93,7 +93,7 @@ def watched_imports() -> Iterator[Mapping[str, set[str]]]:
         builtins.__import__ = plain
 
 
-def forget(modules: Collection[str], importers: Mapping[str, set[str]]) -> tuple[str, ...]:
+def unload(modules: Collection[str], importers: Mapping[str, set[str]]) -> tuple[str, ...]:
     """Take modules and all that was built on them out of this process, so that they are imported anew.
 
     Args:

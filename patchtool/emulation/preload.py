@@ -6,13 +6,13 @@ import warnings
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from patchtool.emulation.overlay import forget, watched_imports
-from patchtool.emulation.upstream import entry_point, maybe
+from patchtool.emulation.overlay import record_imports, unload
+from patchtool.emulation.upstream import commit_function, srt_member
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-NEEDED = (
+BACKEND_MODULES = (
     "configs.mamba_utils",
     "hardware_backend.npu.attention.ascend_gdn_backend",
     "hardware_backend.npu.attention.ascend_hybrid_linear_attn_backend",
@@ -24,8 +24,8 @@ NEEDED = (
     "server_args",
     "speculative.spec_info",
 )
-"""What the rig imports, below ``sglang.srt``, as far as a release has it."""
-SERVED = (
+"""What the harness imports, below ``sglang.srt``, as far as a release has it."""
+SCHEDULER_MODULES = (
     "managers.scheduler",
     "models.qwen3_next",
     "models.qwen3_next_mtp",
@@ -35,8 +35,8 @@ SERVED = (
 """What a whole server imports beside that."""
 
 
-def import_upstream(replaced: Sequence[str], drives: str = "backends") -> tuple[str, ...]:
-    """Import the rig's modules, then forget those that differ between cells.
+def preload_upstream(replaced: Sequence[str], drives: str = "backends") -> tuple[str, ...]:
+    """Import the rig's modules, then unload those that differ between cells.
 
     Args:
         replaced: Modules that an overlay of any cell replaces.
@@ -45,10 +45,10 @@ def import_upstream(replaced: Sequence[str], drives: str = "backends") -> tuple[
     Returns:
         What was forgotten: those modules and all that was built on them.
     """
-    with warnings.catch_warnings(), watched_imports() as importers:
+    with warnings.catch_warnings(), record_imports() as importers:
         warnings.simplefilter("ignore")
-        for name in (*NEEDED, "runtime_context", *(SERVED if drives == "scheduler" else ())):
-            maybe(name, "")
+        for name in (*BACKEND_MODULES, "runtime_context", *(SCHEDULER_MODULES if drives == "scheduler" else ())):
+            srt_member(name, "")
         with suppress(ImportError, AttributeError):  # the cell that wants it says why it is not there
-            entry_point()
-    return forget(replaced, importers)
+            commit_function()
+    return unload(replaced, importers)

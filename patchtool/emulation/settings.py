@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from patchtool.emulation.kernels.delta import CHUNK
-from patchtool.emulation.upstream import maybe, module
+from patchtool.emulation.upstream import import_srt, srt_member
 
 TINY_MODEL = Path(__file__).parent / "tiny"
 """A hybrid model's configuration, without weights."""
@@ -37,9 +37,9 @@ def settings_for(drafts: int | None, page_size: int) -> types.SimpleNamespace:
 
 def publish(settings: types.SimpleNamespace) -> None:
     """Make the settings global in the way this release reads them."""
-    arguments = module("server_args")
+    arguments = import_srt("server_args")
     arguments._global_server_args = settings  # noqa: SLF001  every release so far reads or shadows it
-    context_of, publish_args = maybe("runtime_context", "get_context"), maybe("runtime_context", "publish")
+    context_of, publish_args = srt_member("runtime_context", "get_context"), srt_member("runtime_context", "publish")
     if not callable(context_of):
         arguments.set_global_server_args_for_scheduler(settings)
         return

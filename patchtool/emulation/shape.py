@@ -8,7 +8,7 @@ import torch
 
 
 @dataclass(frozen=True)
-class Shape:
+class ModelShape:
     """Sizes of the model and of its pools.
 
     Args:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 PACKAGES = ("torch_npu", "sgl_kernel_npu", "sgl_kernel", "torchair", "custom_ops", "torchvision")
 """The whole allow list: nothing else is ever stood in for."""
 
-FELL_THROUGH: dict[str, set[str]] = defaultdict(set)
+ACCESSED_STUBS: dict[str, set[str]] = defaultdict(set)
 """Attributes that had no reference, by module: what a run must be able to name."""
 
 
@@ -29,7 +29,7 @@ class _InertMeta(type):
     def __getattr__(cls, name: str) -> object:
         if name.startswith("__"):
             raise AttributeError(name)
-        return inert(f"{cls.__module__}.{cls.__qualname__}", name)
+        return uncallable(f"{cls.__module__}.{cls.__qualname__}", name)
 
     def __call__(cls, *args: object, **kwargs: object) -> object:
         if len(args) == 1 and not kwargs and isinstance(args[0], (types.FunctionType, type)):
@@ -46,7 +46,7 @@ class _InertMeta(type):
         return cls
 
 
-def inert(module: str, name: str) -> type:
+def uncallable(module: str, name: str) -> type:
     """Make an attribute that may be looked at but not called."""
     return _InertMeta(name, (), {"__module__": module})
 
@@ -62,8 +62,8 @@ class StubModule(types.ModuleType):
     def __getattr__(self, name: str) -> object:
         if name.startswith("__"):
             raise AttributeError(name)
-        FELL_THROUGH[self.__name__].add(name)
-        value = sys.modules.get(f"{self.__name__}.{name}") or inert(self.__name__, name)
+        ACCESSED_STUBS[self.__name__].add(name)
+        value = sys.modules.get(f"{self.__name__}.{name}") or uncallable(self.__name__, name)
         setattr(self, name, value)
         return value
 
@@ -90,7 +90,7 @@ class StubFinder(MetaPathFinder, Loader):
         """Run nothing: a stand-in has no body."""
 
 
-def stand_in_first() -> None:
+def install_stub_finder() -> None:
     """Put the finder in front of every other; refuses where a real package was imported before it.
 
     Raises:

@@ -16,7 +16,7 @@ _COMMIT = "commit_mamba_states_after_verify"
 _COMMIT_OF_WORKER = "_mamba_verify_update"
 
 
-class NotInThisReleaseError(LookupError):
+class UnsupportedReleaseError(LookupError):
     """The release lacks what a test drives, so it cannot say anything of that release.
 
     Args:
@@ -27,12 +27,12 @@ class NotInThisReleaseError(LookupError):
         super().__init__(f"this release cannot be driven: {what}")
 
 
-def module(name: str) -> Any:
+def import_srt(name: str) -> Any:
     """Import ``sglang.srt.<name>``."""
     return import_module(f"{ROOT}.{name}")
 
 
-def maybe(name: str, member: str) -> Any:
+def srt_member(name: str, member: str) -> Any:
     """A member of ``sglang.srt.<name>``, or None where this release has no such module or member."""
     full = f"{ROOT}.{name}"
     try:
@@ -44,7 +44,7 @@ def maybe(name: str, member: str) -> Any:
     return getattr(found, member, None)
 
 
-def fitted(make: Callable[..., T], **offers: object) -> T:
+def call_supported(make: Callable[..., T], **offers: object) -> T:
     """Call with those of the offered arguments that the signature has."""
     parameters = inspect.signature(make).parameters.values()
     if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
@@ -53,15 +53,15 @@ def fitted(make: Callable[..., T], **offers: object) -> T:
     return make(**{name: value for name, value in offers.items() if name in names})
 
 
-def entry_point() -> tuple[str, Callable[..., object]]:
+def commit_function() -> tuple[str, Callable[..., object]]:
     """What the release commits a verify step with, and its name: a function, or before that a method of the worker.
 
     Raises:
         ImportError: What it needs is not installed.
         AttributeError: The release has neither.
     """
-    function = maybe("speculative.spec_utils", _COMMIT)
+    function = srt_member("speculative.spec_utils", _COMMIT)
     if function is not None:
         return f"spec_utils.{_COMMIT}", function
-    worker = maybe("speculative.eagle_worker_v2", "EAGLEWorkerV2")
+    worker = srt_member("speculative.eagle_worker_v2", "EAGLEWorkerV2")
     return f"EAGLEWorkerV2.{_COMMIT_OF_WORKER}", getattr(worker, _COMMIT_OF_WORKER)

@@ -59,11 +59,11 @@ def serve(tree: Path) -> None:
     """Answer calls until the other end closes; what upstream prints goes to standard error."""
     import torch
 
-    from patchtool.emulation.install import activate
+    from patchtool.emulation.install import install_emulation
 
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
-    activate(tree)
+    install_emulation(tree)
     _complete_interpreter()
     while True:
         try:

@@ -40,7 +40,7 @@ def heads(tokens: int, key: int = K) -> Any:
 
 def check_unit_length(kernels: Any) -> None:
     x = torch.randn(5, 24)
-    agree(kernels("fla.l2norm:l2norm_fwd", x.clone())[0], delta.unit(x))
+    agree(kernels("fla.l2norm:l2norm_fwd", x.clone())[0], delta.l2_normalize(x))
 
 
 def check_gating(kernels: Any) -> None:
@@ -111,7 +111,7 @@ def check_chunks(kernels: Any) -> None:
 def check_chunks_of_later_releases(kernels: Any) -> None:
     """The V-major operator is no Triton kernel; its contract is that of the wheel's, its inputs of length one."""
     (q, k, v), g = heads(80, 16), -torch.rand(1, 80, HEADS)
-    q, k, v = (x.half() for x in (delta.unit(q), delta.unit(k), v))
+    q, k, v = (x.half() for x in (delta.l2_normalize(q), delta.l2_normalize(k), v))
     beta, pool, starts = torch.rand(1, 80, HEADS).half(), torch.randn(2, HEADS, V, 16), torch.tensor([0, 70, 80])
     (real, _, chunks), after = kernels(
         CHUNKED, q, k, v, g, beta, initial_state=pool, initial_state_indices=ids(0, 1), cu_seqlens=starts

@@ -9,7 +9,7 @@ pytestmark = pytest.mark.emulated
 torch = pytest.importorskip("torch")
 
 from patchtool.emulation.serving.graph import Capture, ReplayedGraph  # noqa: E402
-from patchtool.emulation.upstream import NotInThisReleaseError  # noqa: E402
+from patchtool.emulation.upstream import UnsupportedReleaseError  # noqa: E402
 
 
 def captured(closure: Any) -> tuple[ReplayedGraph, Any]:
@@ -43,7 +43,7 @@ def test_a_capture_that_is_not_understood_names_its_function() -> None:
         with Capture(ReplayedGraph()):
             pass
 
-    with pytest.raises(NotInThisReleaseError, match="otherwise names neither run_once_fn nor forward_fn"):
+    with pytest.raises(UnsupportedReleaseError, match="otherwise names neither run_once_fn nor forward_fn"):
         otherwise()
 
 

@@ -8,7 +8,7 @@ pytestmark = pytest.mark.emulated
 torch = pytest.importorskip("torch", reason="torch not installed: pip install '.[emulated]'")
 
 from patchtool.emulation.kernels import conv, delta, state, verify  # noqa: E402
-from patchtool.emulation.kernels.storage import as_stored  # noqa: E402
+from patchtool.emulation.kernels.storage import storage_view  # noqa: E402
 
 
 @pytest.fixture(autouse=True)
@@ -22,7 +22,7 @@ def index(*values: int) -> Any:
 
 def test_states_are_addressed_as_they_are_stored() -> None:
     pool = torch.arange(2.0 * 3 * 4 * 5).view(2, 3, 4, 5).transpose(-1, -2)
-    stored = as_stored(pool)
+    stored = storage_view(pool)
     assert stored.shape == pool.shape
     assert stored[1, 2].flatten().tolist() == list(range(100, 120))
 

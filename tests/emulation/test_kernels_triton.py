@@ -54,21 +54,21 @@ def one_short(pool: Any, slots: Any, steps: Any, drafts: int, plain: Any = state
 
 
 WRONG = [
-    ("unit_length", delta, "unit", lambda x: x * torch.rsqrt((x * x).mean(-1, keepdim=True) + 1e-6)),
+    ("unit_length", delta, "l2_normalize", lambda x: x * torch.rsqrt((x * x).mean(-1, keepdim=True) + 1e-6)),
     ("gating", delta, "decay", lambda A_log, a, *_: -A_log.exp() * torch.nn.functional.softplus(a)),
-    ("decode", delta, "advance", decayed_late),
-    ("verify", verify, "advance", decayed_late),
-    ("verify", verify, "as_stored", as_viewed),
-    ("verify", verify, "unit", as_viewed),
-    ("chunks", delta, "advance", decayed_late),
+    ("decode", delta, "delta_step", decayed_late),
+    ("verify", verify, "delta_step", decayed_late),
+    ("verify", verify, "storage_view", as_viewed),
+    ("verify", verify, "l2_normalize", as_viewed),
+    ("chunks", delta, "delta_step", decayed_late),
     ("chunks", delta, "CHUNK", 32),
-    ("chunks_of_later_releases", delta, "advance", decayed_late),
+    ("chunks_of_later_releases", delta, "delta_step", decayed_late),
     ("chunk_numbers", verify, "prepare_chunk_indices", lambda starts, _: torch.zeros(5, 2, dtype=starts.dtype)),
     ("convolution_of_sequences", conv, "_convolve", reversed_taps),
     ("convolution_of_one_token", conv, "_convolve", reversed_taps),
     ("convolution_of_drafts", conv, "_convolve", reversed_taps),
     ("rollback", state, "conv_state_rollback", one_short),
-    ("commit", state, "as_stored", as_viewed),
+    ("commit", state, "storage_view", as_viewed),
 ]
 
 

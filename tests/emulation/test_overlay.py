@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from patchtool.domain.errors import EnvironmentFault
-from patchtool.emulation.overlay import ModuleOverlay, forget, module_name, watched_imports
+from patchtool.emulation.overlay import ModuleOverlay, module_name, record_imports, unload
 
 
 @pytest.fixture
@@ -32,22 +32,22 @@ def test_modules_are_named_by_their_files() -> None:
 
 
 def test_what_was_built_on_a_module_goes_with_it(tree: Path) -> None:
-    with watched_imports() as importers:
+    with record_imports() as importers:
         for name in ("apart", "constant", "middle"):
             import_module(f"sglang.{name}")
-    gone = forget(["sglang.low"], importers)
+    gone = unload(["sglang.low"], importers)
     assert gone == ("sglang.constant", "sglang.low", "sglang.middle")
     assert "sglang.apart" in sys.modules
     assert not hasattr(sys.modules["sglang"], "low")
 
 
 def test_a_module_that_keeps_an_old_class_is_refused(tree: Path) -> None:
-    with watched_imports() as importers:
+    with record_imports() as importers:
         import sglang.apart
         import sglang.low
     sglang.apart.Low = sglang.low.Low
     with pytest.raises(EnvironmentFault, match=r"sglang\.apart keeps sglang\.low\.Low"):
-        forget(["sglang.low"], importers)
+        unload(["sglang.low"], importers)
 
 
 def test_an_overlay_wins_and_proves_it(tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

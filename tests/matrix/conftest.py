@@ -6,7 +6,7 @@ import pytest
 
 from patchtool.domain.release import Release
 from patchtool.domain.state import State
-from patchtool.emulation.preload import NEEDED
+from patchtool.emulation.preload import BACKEND_MODULES
 from patchtool.matrix.cell import Test
 from patchtool.matrix.planning.cells import SeriesStates
 
@@ -27,7 +27,7 @@ def a_test(name: str, *, owner: str = "", needs: tuple[str, ...] = (), gate: boo
 def small_tree(tmp_path: Path) -> Path:
     """A tree with the modules that every cell imports, all of them empty."""
     root = tmp_path / "tree"
-    for name in NEEDED:
+    for name in BACKEND_MODULES:
         file = root / "sglang" / "srt" / (name.replace(".", "/") + ".py")
         file.parent.mkdir(parents=True, exist_ok=True)
         file.touch()

@@ -7,7 +7,7 @@ import itertools
 import torch
 from torch.nn import functional as F  # noqa: N812  torch's own spelling
 
-from patchtool.emulation.kernels.storage import as_stored
+from patchtool.emulation.kernels.storage import storage_view
 
 CHUNK = 64
 """Tokens between two of the states that a prefill kernel returns."""
@@ -24,12 +24,12 @@ def decay(
     return -torch.exp(A_log.float()) * F.softplus(a.float() + dt_bias.float(), beta, threshold)
 
 
-def unit(x: torch.Tensor, **_: object) -> torch.Tensor:
+def l2_normalize(x: torch.Tensor, **_: object) -> torch.Tensor:
     """Scale the last axis to length one."""
     return x * torch.rsqrt((x * x).sum(-1, keepdim=True) + 1e-6)
 
 
-def advance(
+def delta_step(
     state: torch.Tensor,
     query: torch.Tensor,
     key: torch.Tensor,
@@ -121,7 +121,7 @@ def chunk_gated_delta_rule_npu(
         for token in range(start, end):
             if (token - start) % CHUNK == 0:
                 snapshots.append(state)
-            state, result = advance(
+            state, result = delta_step(
                 state, query[token], key[token], v[0, token].float(), g[0, token].float(), beta[0, token].float()
             )
             out[0, token] = result.to(v.dtype)
@@ -150,13 +150,13 @@ def fused_sigmoid_gating_delta_rule_update_npu(
     query, key = _heads(q[0], k[0], v.shape[2], normalise=use_qk_l2norm_in_kernel)
     query = query * (scale or q.shape[-1] ** -0.5)
     log_decay, strength = decay(A_log, a, dt_bias, softplus_beta, softplus_threshold), torch.sigmoid(b.float())
-    states = as_stored(initial_state_source)
+    states = storage_view(initial_state_source)
     starts = list(range(v.shape[1] + 1)) if cu_seqlens is None else cu_seqlens.tolist()
     out = torch.zeros_like(v)
     for row, (start, end) in enumerate(itertools.pairwise(starts)):
         slot = int(initial_state_indices[row])
         for token in range(start, end) if slot >= 0 else ():
-            state, result = advance(
+            state, result = delta_step(
                 states[slot].float(), query[token], key[token], v[0, token].float(), log_decay[token], strength[token]
             )
             states[slot] = state.to(states.dtype)
@@ -168,4 +168,4 @@ def _heads(q: torch.Tensor, k: torch.Tensor, heads: int, *, normalise: bool) -> 
     """Spread grouped query and key heads over the value heads, in fp32."""
     repeats = heads // q.shape[-2]
     query, key = (x.float().repeat_interleave(repeats, -2) for x in (q, k))
-    return (unit(query), unit(key)) if normalise else (query, key)
+    return (l2_normalize(query), l2_normalize(key)) if normalise else (query, key)

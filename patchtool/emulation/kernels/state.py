@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from patchtool.emulation.kernels.storage import as_stored
+from patchtool.emulation.kernels.storage import storage_view
 
 if TYPE_CHECKING:
     import torch
@@ -33,7 +33,7 @@ def move_intermediate_cache(
     Source: the contract of sgl_kernel_npu.mamba.mamba_state_update_triton.
     """
     _equal_lengths(dst_indices_tensor, src_indices_tensor, last_steps_tensor)
-    states, snapshots = as_stored(ssm_states), as_stored(intermediate_state_cache)
+    states, snapshots = storage_view(ssm_states), storage_view(intermediate_state_cache)
     rows = zip(dst_indices_tensor.tolist(), src_indices_tensor.tolist(), last_steps_tensor.tolist(), strict=True)
     for slot, row, step in rows:
         if step >= 0:

@@ -7,7 +7,7 @@ import torch
 _STATE_RANK = 3
 
 
-def as_stored(tensor: torch.Tensor) -> torch.Tensor:
+def storage_view(tensor: torch.Tensor) -> torch.Tensor:
     """View a pool of recurrent states as the kernels address it.
 
     Args:

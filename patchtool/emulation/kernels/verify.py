@@ -5,12 +5,12 @@ from __future__ import annotations
 import torch
 
 from patchtool.emulation.kernels.delta import (
-    advance,
     chunk_gated_delta_rule_npu,
+    delta_step,
     fused_sigmoid_gating_delta_rule_update_npu,
-    unit,
+    l2_normalize,
 )
-from patchtool.emulation.kernels.storage import as_stored
+from patchtool.emulation.kernels.storage import storage_view
 
 
 def recurrent_gated_delta_rule(
@@ -51,8 +51,8 @@ def recurrent_gated_delta_rule(
     query, key, value = _unpacked(mix_qkv.float(), nk, nv, *recurrent_state.shape[-2:])
     strength = torch.sigmoid(beta.float())
     log_decay = torch.zeros(rows, drafts, nv) if g is None else g.float()
-    states = as_stored(recurrent_state)
-    target = states if intermediate_state is None else as_stored(intermediate_state)
+    states = storage_view(recurrent_state)
+    target = states if intermediate_state is None else storage_view(intermediate_state)
     if intermediate_state is not None and cache_indices is not None:
         first = cache_indices
     else:
@@ -62,7 +62,7 @@ def recurrent_gated_delta_rule(
         state = states[int(first[row])].float().transpose(-1, -2)
         for step in range(int(actual_seq_lengths[row])):
             at = row, step
-            state, out[at] = advance(state, query[at] * scale, key[at], value[at], log_decay[at], strength[at])
+            state, out[at] = delta_step(state, query[at] * scale, key[at], value[at], log_decay[at], strength[at])
             target[int(ssm_state_indices[at])] = state.transpose(-1, -2).to(target.dtype)
     return out
 
@@ -73,7 +73,7 @@ def _unpacked(
     """Split ``[N, D, packed]`` into query, key and value ``[N, D, nv, ·]``; the first two of length one."""
     query, key, value = mix_qkv.split([nk * key_dim, nk * key_dim, nv * value_dim], dim=-1)
     query, key = (part.unflatten(-1, (nk, key_dim)).repeat_interleave(nv // nk, dim=2) for part in (query, key))
-    return unit(query), unit(key), value.unflatten(-1, (nv, value_dim))
+    return l2_normalize(query), l2_normalize(key), value.unflatten(-1, (nv, value_dim))
 
 
 def _last_accepted(ssm_state_indices: torch.Tensor, num_accepted_tokens: torch.Tensor | None) -> torch.Tensor:

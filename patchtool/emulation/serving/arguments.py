@@ -6,7 +6,7 @@ import inspect
 from typing import Any
 
 from patchtool.emulation.settings import TINY_MODEL
-from patchtool.emulation.upstream import NotInThisReleaseError, fitted, maybe, module
+from patchtool.emulation.upstream import UnsupportedReleaseError, call_supported, import_srt, srt_member
 
 DRAFTS = 4
 """Tokens per verify step: one that is known and three drafts."""
@@ -55,29 +55,29 @@ def server_args(*, speculative: bool, sizes: tuple[int, ...]) -> Any:
         sizes: Captured batch sizes; none for eager.
 
     Raises:
-        NotInThisReleaseError: The release has no such setting under any spelling that is known, or refuses it.
+        UnsupportedReleaseError: The release has no such setting under any spelling that is known, or refuses it.
     """
     wanted: dict[str, Any] = {**_COMMON, **(_SPECULATIVE if speculative else {}), "disable_cuda_graph": not sizes}
     if sizes:
         wanted |= {"cuda_graph_bs": list(sizes), "cuda_graph_max_bs": max(sizes)}
-    make = module("server_args").ServerArgs
+    make = import_srt("server_args").ServerArgs
     # where the constructor takes anything, the class says what it knows
     known = {*inspect.signature(make).parameters, *inspect.get_annotations(make)}
     spelled = {name if name in known else _SPELLINGS.get(name, name): value for name, value in wanted.items()}
     if missing := sorted(spelled.keys() - known):
-        raise NotInThisReleaseError(f"its ServerArgs have no {', '.join(missing)}")
+        raise UnsupportedReleaseError(f"its ServerArgs have no {', '.join(missing)}")
     try:
         made = make(**spelled)
     except (AssertionError, ValueError) as error:
-        raise NotInThisReleaseError(f"its ServerArgs refuse these settings: {error}") from error
+        raise UnsupportedReleaseError(f"its ServerArgs refuse these settings: {error}") from error
     _publish(made)
     return made
 
 
 def _publish(arguments: Any) -> None:
     """Do what a scheduler's process does first on releases whose settings live in a context."""
-    publish = maybe("runtime_context", "publish")
+    publish = srt_member("runtime_context", "publish")
     if hasattr(arguments, "resolve_once"):
         arguments.resolve_once()
     if callable(publish):
-        fitted(publish, server_args=arguments, role="scheduler")
+        call_supported(publish, server_args=arguments, role="scheduler")

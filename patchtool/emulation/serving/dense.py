@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from patchtool.emulation.upstream import module
+from patchtool.emulation.upstream import import_srt
 
 
 def use_dense_layers() -> None:
     """Let the hybrid model build a dense layer wherever it would build experts."""
-    model = module("models.qwen3_next")
+    model = import_srt("models.qwen3_next")
     dense = model.Qwen2MoeMLP
 
     class Dense(dense):  # type: ignore[misc, valid-type]

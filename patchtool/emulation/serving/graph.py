@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from patchtool.emulation.kernels.attention import host_inputs
-from patchtool.emulation.upstream import NotInThisReleaseError
+from patchtool.emulation.upstream import UnsupportedReleaseError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -83,7 +83,7 @@ class Capture:
             closure = next((seen[name] for name in _CLOSURES if callable(seen.get(name))), None)
             if closure is None or _OUTPUT not in seen:
                 code = self._caller.f_code
-                raise NotInThisReleaseError(
+                raise UnsupportedReleaseError(
                     f"{code.co_name} names neither {' nor '.join(_CLOSURES)}: what it captures is not understood"
                 )
             self._graph.hold(closure, seen[_OUTPUT])

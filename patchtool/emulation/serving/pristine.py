@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from patchtool.emulation.overlay import ModuleOverlay
-from patchtool.emulation.trial_run import where
-from patchtool.emulation.upstream import NotInThisReleaseError
+from patchtool.emulation.runner import where
+from patchtool.emulation.upstream import UnsupportedReleaseError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-def on_pristine(name: str, compute: Callable[[], Any]) -> Any:
+def cached_on_pristine(name: str, compute: Callable[[], Any]) -> Any:
     """Compute in a child of this process, and keep the answer in the worker's scratch folder.
 
     Args:
@@ -25,7 +25,7 @@ def on_pristine(name: str, compute: Callable[[], Any]) -> Any:
         compute: Gives something that JSON can hold.
 
     Raises:
-        NotInThisReleaseError: It could not be computed. What does not even run here without patches can say nothing
+        UnsupportedReleaseError: It could not be computed. What does not even run here without patches can say nothing
             with them.
     """
     kept = Path(tempfile.gettempdir(), f"{name}.json")
@@ -37,7 +37,7 @@ def on_pristine(name: str, compute: Callable[[], Any]) -> Any:
         if not kept.exists():
             log = kept.with_suffix(".log")
             why = log.read_text() if log.exists() else f"its process ended with {os.waitstatus_to_exitcode(status)}"
-            raise NotInThisReleaseError(f"{name} on the pristine release: {why}")
+            raise UnsupportedReleaseError(f"{name} on the pristine release: {why}")
     return json.loads(kept.read_bytes())
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import types
 from typing import TYPE_CHECKING, Any
 
-from patchtool.emulation.upstream import NotInThisReleaseError
+from patchtool.emulation.upstream import UnsupportedReleaseError
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -14,7 +14,7 @@ _ROUNDS = 500
 """More rounds of the loop than any run here takes."""
 
 
-class AllServed(Exception):
+class AllFinished(Exception):
     """Every request has its tokens."""
 
 
@@ -29,7 +29,7 @@ class RequestQueue:
         running: Those of the batch at work, in its order.
 
     Raises:
-        NotInThisReleaseError: The Scheduler takes requests in a way that is not understood.
+        UnsupportedReleaseError: The Scheduler takes requests in a way that is not understood.
     """
 
     def __init__(self, scheduler: Any) -> None:
@@ -39,13 +39,13 @@ class RequestQueue:
         self._wanted: Collection[str] = ()
         self._rounds = 0
         if not hasattr(scheduler, "event_loop_normal"):
-            raise NotInThisReleaseError("its Scheduler has no event_loop_normal")
+            raise UnsupportedReleaseError("its Scheduler has no event_loop_normal")
         if hasattr(scheduler, "recv_requests"):
             scheduler.recv_requests = self._receive
         elif hasattr(getattr(scheduler, "request_receiver", None), "recv_requests"):
             scheduler.request_receiver = types.SimpleNamespace(recv_requests=self._receive)
         else:
-            raise NotInThisReleaseError(
+            raise UnsupportedReleaseError(
                 "its Scheduler takes requests neither from recv_requests nor a request_receiver"
             )
         self._run = scheduler.run_batch
@@ -66,11 +66,11 @@ class RequestQueue:
         """What came in since the last round.
 
         Raises:
-            AllServed: All that was wanted is done.
+            AllFinished: All that was wanted is done.
             RuntimeError: It takes too many rounds.
         """
         if all(name in self.requests and self.requests[name].finished() for name in self._wanted):
-            raise AllServed
+            raise AllFinished
         self._rounds += 1
         if self._rounds > _ROUNDS:
             raise RuntimeError(f"the Scheduler did not finish within {_ROUNDS} rounds")

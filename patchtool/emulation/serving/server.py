@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from patchtool.emulation.serving.arguments import server_args
 from patchtool.emulation.serving.dense import use_dense_layers
-from patchtool.emulation.serving.drafting import Oracle
-from patchtool.emulation.serving.request_queue import AllServed, RequestQueue
+from patchtool.emulation.serving.draft_proposer import DraftProposer
+from patchtool.emulation.serving.request_queue import AllFinished, RequestQueue
 from patchtool.emulation.serving.weights import fill
-from patchtool.emulation.upstream import fitted, module
+from patchtool.emulation.upstream import call_supported, import_srt
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -53,27 +53,27 @@ class InProcessServer:
         os.environ |= {"ASCEND_USE_FIA": "1", "SGLANG_ENABLE_SPEC_V2": "1"}  # as upstream recommends on the device
         logging.disable(logging.WARNING)
         use_dense_layers()
-        self.oracle = None if drafts is None else Oracle(drafts, lambda: self._desk.running)
+        self.proposer = None if drafts is None else DraftProposer(drafts, lambda: self._queue.running)
         arguments = server_args(speculative=drafts is not None, sizes=sizes)
-        managers = module("managers.scheduler")
-        ports = module("server_args").PortArgs.init_new(arguments)
+        managers = import_srt("managers.scheduler")
+        ports = import_srt("server_args").PortArgs.init_new(arguments)
         asked = _watch_copies()
-        scheduler = fitted(managers.Scheduler, server_args=arguments, port_args=ports, dp_rank=None, **_RANKS)
+        scheduler = call_supported(managers.Scheduler, server_args=arguments, port_args=ports, dp_rank=None, **_RANKS)
         fill(scheduler.tp_worker.model_runner.model)
-        self._scheduler, self._desk = scheduler, RequestQueue(scheduler)
+        self._scheduler, self._queue = scheduler, RequestQueue(scheduler)
         self._verified = 0
         self._copying_pools = asked
 
     @property
     def can_show_kv_copy(self) -> bool:
         """Whether a pool is asked to be ready to copy keys and values, or says itself that it is not."""
-        pool = module("hardware_backend.npu.memory_pool_npu").NPUMHATokenToKVPool
+        pool = import_srt("hardware_backend.npu.memory_pool_npu").NPUMHATokenToKVPool
         return bool(self._copying_pools) or "_init_kv_copy_and_warmup" in vars(pool)
 
     @property
     def accepted_length(self) -> float:
         """Tokens that a verify step gave a request, on average; the first one of each comes from its prompt."""
-        return self._verified / self.oracle.rows if self.oracle and self.oracle.rows else 0.0
+        return self._verified / self.proposer.rows if self.proposer and self.proposer.rows else 0.0
 
     def parts(self) -> dict[str, str]:
         """Names of the release's classes that are at work."""
@@ -99,10 +99,10 @@ class InProcessServer:
             RuntimeError: It did not come to an end.
         """
         arrivals = [_request(name, prompt, count) for name, prompt in prompts.items()]
-        self._desk.open(arrivals, prompts.keys())
-        with contextlib.suppress(AllServed):
+        self._queue.open(arrivals, prompts.keys())
+        with contextlib.suppress(AllFinished):
             self._scheduler.event_loop_normal()
-        requests = {name: self._desk.requests[name] for name in prompts}
+        requests = {name: self._queue.requests[name] for name in prompts}
         self._verified += sum(len(request.output_ids) - 1 for request in requests.values())
         return {
             name: ServedRequest(list(request.output_ids), int(request.cached_tokens))
@@ -112,7 +112,7 @@ class InProcessServer:
 
 def _watch_copies() -> list[str]:
     """Record pools that are made with their copy of keys and values on."""
-    pool = module("hardware_backend.npu.memory_pool_npu").NPUMHATokenToKVPool
+    pool = import_srt("hardware_backend.npu.memory_pool_npu").NPUMHATokenToKVPool
     plain, asked = pool.__init__, []
 
     @wraps(plain)
@@ -127,9 +127,11 @@ def _watch_copies() -> list[str]:
 
 def _request(name: str, prompt: Tokens, count: int) -> Any:
     """A request as the tokenizer's process would send it."""
-    params = module("sampling.sampling_params").SamplingParams(temperature=0.0, max_new_tokens=count, ignore_eos=True)
+    params = import_srt("sampling.sampling_params").SamplingParams(
+        temperature=0.0, max_new_tokens=count, ignore_eos=True
+    )
     params.normalize(None)
-    make = module("managers.io_struct").TokenizedGenerateReqInput
+    make = import_srt("managers.io_struct").TokenizedGenerateReqInput
     known = inspect.signature(make).parameters
     ids: Any = array("q", prompt) if "array" in str(known["input_ids"].annotation) else list(prompt)
     offers = {"rid": name, "input_text": "", "input_ids": ids, "sampling_params": params, "logprob_start_len": -1}

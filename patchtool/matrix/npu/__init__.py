@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["find_npu", "run_npu"]
 
-_UNBUILT = "behavioural tests do not run on a real NPU yet: the rig maps the NPU to the CPU"
+_UNBUILT = "behavioural tests do not run on a real NPU yet: the emulation maps the NPU to the CPU"
 
 
 def run_npu(

@@ -28,14 +28,14 @@ def collect_suite() -> tuple[Test, ...]:
 
 
 def read_tests(path: Path, owner: str = "") -> tuple[Test, ...]:
-    """Read the test functions of a file and what ``@trial`` says of them.
+    """Read the test functions of a file and what ``@matrix_test`` says of them.
 
     Args:
         path: The file.
         owner: The patch it belongs to, the default of ``needs``.
 
     Raises:
-        InputError: The file is not Python, or a ``@trial`` does not hold literals.
+        InputError: The file is not Python, or a ``@matrix_test`` does not hold literals.
     """
     try:
         module = ast.parse(path.read_bytes(), str(path))
@@ -75,12 +75,16 @@ def _read_test(node: ast.FunctionDef, path: Path, group: str, owner: str) -> Tes
 
 def _trial(node: ast.FunctionDef, path: Path) -> dict[str, Any]:
     for decorator in node.decorator_list:
-        if isinstance(decorator, ast.Call) and isinstance(decorator.func, ast.Name) and decorator.func.id == "trial":
+        if (
+            isinstance(decorator, ast.Call)
+            and isinstance(decorator.func, ast.Name)
+            and decorator.func.id == "matrix_test"
+        ):
             try:
                 return {str(word.arg): ast.literal_eval(word.value) for word in decorator.keywords}
             except ValueError as error:
                 where = f"{path.name}:{decorator.lineno}"
                 raise InputError(
-                    f"{where}: @trial takes literals only, planning reads it without running it"
+                    f"{where}: @matrix_test takes literals only, planning reads it without running it"
                 ) from error
     return {}

@@ -64,19 +64,19 @@ def _prepare(setup: Job) -> str:
         torch.set_num_threads(1)
         from patchtool.emulation import (
             decoding,  # noqa: F401  every fork needs them
-            trial_run,  # noqa: F401  every fork needs them
+            runner,  # noqa: F401  every fork needs them
         )
-        from patchtool.emulation.install import activate
+        from patchtool.emulation.install import install_emulation
 
-        activate(Path(setup["tree"]))
+        install_emulation(Path(setup["tree"]))
         if setup["drives"] == "scheduler":
-            from patchtool.emulation.serving.host import become_host
+            from patchtool.emulation.serving.install import install_server_emulation
 
-            become_host()
+            install_server_emulation()
         if setup["fork"]:
-            from patchtool.emulation.preload import import_upstream
+            from patchtool.emulation.preload import preload_upstream
 
-            import_upstream(setup["replaced"], setup["drives"])
+            preload_upstream(setup["replaced"], setup["drives"])
             gc.freeze()  # a collection in a fork would copy every page
     except ModuleNotFoundError as error:
         return f"{error.name} is not installed, and this release imports it{_HOW.get(error.name or '', '')}"
@@ -135,9 +135,9 @@ def _hear(reading: int, timeout: float) -> bytes | None:
 
 
 def _run(job: Job) -> Answer:
-    from patchtool.emulation.trial_run import run
+    from patchtool.emulation.runner import run_test
 
-    return run(Path(str(job["tree"])), Path(str(job["overlay"])), Path(str(job["file"])), str(job["function"]))
+    return run_test(Path(str(job["tree"])), Path(str(job["overlay"])), Path(str(job["file"])), str(job["function"]))
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from __future__ import annotations
 from functools import cache
 
 from patchtool.emulation.decoding import Speculation, greedy
-from patchtool.emulation.expect import MismatchError, equal, record, trial
+from patchtool.emulation.testing import MismatchError, assert_equal, matrix_test, record
 
 PROMPTS = ((3, 9, 27, 17, 5), (11, 2, 60, 33, 8, 1, 44), (50, 41, 7))
 COUNT = 24
@@ -43,15 +43,15 @@ def same_after_reuse(run: Speculation, index: int) -> None:
     cached, token = run.reuse(index)
     record(cached_tokens=cached)
     text = [*PROMPTS[index], *run.outputs[index]]
-    equal(f"token after reuse of {cached} cached tokens of request {index}", token, greedy([text], 1)[0][0])
+    assert_equal(f"token after reuse of {cached} cached tokens of request {index}", token, greedy([text], 1)[0][0])
 
 
-@trial(needs=(), mode="eager")
+@matrix_test(needs=(), mode="eager")
 def test_eager() -> None:
     same_tokens(speculate(graph=False))
 
 
-@trial(needs=(), mode="eager")
+@matrix_test(needs=(), mode="eager")
 def test_one_request_alone() -> None:
     for index, prompt in enumerate(PROMPTS):
         run = Speculation([prompt], [baseline()[index]], graph=False)
@@ -59,26 +59,26 @@ def test_one_request_alone() -> None:
         same_tokens(run, baseline()[index : index + 1])
 
 
-@trial(needs=(), mode="graph")
+@matrix_test(needs=(), mode="graph")
 def test_graph_without_padding() -> None:
     run = Speculation(PROMPTS, baseline(), graph=True, sizes=(1, 2, 3))
     run.run(COUNT)
     same_tokens(run)
 
 
-@trial(needs=("ssm_index_layout",), mode="graph")
+@matrix_test(needs=("ssm_index_layout",), mode="graph")
 def test_graph_with_padding() -> None:
     same_tokens(speculate(graph=True, sizes=GAPPY))
 
 
-@trial(needs=("mtp_tracking",), mode="eager")
+@matrix_test(needs=("mtp_tracking",), mode="eager")
 def test_reuse_of_a_tracked_state() -> None:
     run = speculate(graph=False)
     for index in range(len(PROMPTS)):
         same_after_reuse(run, index)
 
 
-@trial(needs=("ssm_index_layout", "mtp_tracking"), mode="graph")
+@matrix_test(needs=("ssm_index_layout", "mtp_tracking"), mode="graph")
 def test_reuse_of_a_tracked_state_from_padded_graphs() -> None:
     run = speculate(graph=True, sizes=GAPPY)
     same_tokens(run)

@@ -1,18 +1,18 @@
 """The same through the release's own Scheduler, prefix cache, speculative worker and graph runner, all in one process.
 
-The oracle is plain greedy decoding by the pristine release's Scheduler. What ``NOT_SHOWN`` names is not shown.
+The expected output is plain greedy decoding by the pristine release's Scheduler. What ``NOT_SHOWN`` names is not shown.
 """
 
 # ruff: noqa: D103  a test's name says what it is about
 
 from __future__ import annotations
 
-from patchtool.emulation.expect import MismatchError, equal, record, trial
 from patchtool.emulation.serving.arguments import INTERVAL, VOCABULARY
 from patchtool.emulation.serving.graph import ReplayedGraph
-from patchtool.emulation.serving.pristine import on_pristine
+from patchtool.emulation.serving.pristine import cached_on_pristine
 from patchtool.emulation.serving.server import InProcessServer
-from patchtool.emulation.upstream import NotInThisReleaseError
+from patchtool.emulation.testing import MismatchError, assert_equal, matrix_test, record
+from patchtool.emulation.upstream import UnsupportedReleaseError
 
 LONG = tuple((7 * n * n + 13 * n + 5) % 251 for n in range(50))
 """A prompt whose tracked state falls between verify steps."""
@@ -42,7 +42,7 @@ def plain() -> dict[str, list[int]]:
 
 
 def baseline() -> dict[str, list[int]]:
-    tokens: dict[str, list[int]] = on_pristine("plain decoding", plain)
+    tokens: dict[str, list[int]] = cached_on_pristine("plain decoding", plain)
     return tokens
 
 
@@ -54,7 +54,7 @@ def boot(tokens: dict[str, list[int]], sizes: tuple[int, ...] = ()) -> InProcess
             raise
         raise MismatchError(f"the speculative server does not start: {error}") from error
     if not server.can_show_kv_copy:
-        raise NotInThisReleaseError("its speculative servers copy no keys and values")
+        raise UnsupportedReleaseError("its speculative servers copy no keys and values")
     record(parts=", ".join(server.parts().values()), not_shown=NOT_SHOWN)
     return server
 
@@ -62,7 +62,7 @@ def boot(tokens: dict[str, list[int]], sizes: tuple[int, ...] = ()) -> InProcess
 def same_tokens(server: InProcessServer, tokens: dict[str, list[int]]) -> None:
     for name, served in server.serve(PROMPTS, COUNT).items():
         if served.tokens[0] != tokens[name][0]:  # it comes from the prompt alone: no patch and no verify step is in it
-            raise NotInThisReleaseError(f"a speculative server's first token of {name!r} is not that of a plain one")
+            raise UnsupportedReleaseError(f"a speculative server's first token of {name!r} is not that of a plain one")
         compare(name, served.tokens[:COUNT], tokens[name])
     record(accepted_length=round(server.accepted_length, 2), graph_replays=ReplayedGraph.replays)
 
@@ -70,7 +70,7 @@ def same_tokens(server: InProcessServer, tokens: dict[str, list[int]]) -> None:
 def same_tokens_after_reuse(server: InProcessServer, tokens: dict[str, list[int]]) -> None:
     served = server.serve(text_again(tokens), COUNT)[AGAIN]
     record(cached_tokens=served.cached)
-    equal("cached tokens of a text that was served before", served.cached, INTERVAL)
+    assert_equal("cached tokens of a text that was served before", served.cached, INTERVAL)
     compare(f"after {served.cached} cached tokens, {AGAIN}", served.tokens[:COUNT], tokens[AGAIN])
 
 
@@ -81,14 +81,14 @@ def compare(name: str, got: list[int], want: list[int]) -> None:
         raise MismatchError(f"request {name!r} differs at token {first}: got {got[first]}, want {want[first]}")
 
 
-@trial(needs=(), drives="scheduler")
+@matrix_test(needs=(), drives="scheduler")
 def test_plain_decoding_stays_as_it_is() -> None:
     want = baseline()
     for name, tokens in plain().items():
         compare(name, tokens, want[name])
 
 
-@trial(needs=("kv_copy_override",), mode="eager", drives="scheduler")
+@matrix_test(needs=("kv_copy_override",), mode="eager", drives="scheduler")
 def test_eager_verify() -> None:
     tokens = baseline()
     wrong = [(token + 1) % VOCABULARY for token in tokens["middle"]]
@@ -97,13 +97,13 @@ def test_eager_verify() -> None:
     compare(ALONE, server.serve({ALONE: PROMPTS["middle"]}, COUNT)[ALONE].tokens[:COUNT], tokens["middle"])
 
 
-@trial(needs=("kv_copy_override", "ssm_index_layout"), mode="graph", drives="scheduler")
+@matrix_test(needs=("kv_copy_override", "ssm_index_layout"), mode="graph", drives="scheduler")
 def test_graphs_with_padding() -> None:
     tokens = baseline()
     same_tokens(boot(tokens, GAPPY), tokens)
 
 
-@trial(needs=("kv_copy_override", "ssm_index_layout", "mtp_tracking"), mode="graph", drives="scheduler")
+@matrix_test(needs=("kv_copy_override", "ssm_index_layout", "mtp_tracking"), mode="graph", drives="scheduler")
 def test_reuse_of_a_tracked_prefix() -> None:
     tokens = baseline()
     server = boot(tokens, GAPPY)

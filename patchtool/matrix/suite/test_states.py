@@ -1,6 +1,6 @@
 """However a state came about, it equals what one plain prefill over the same tokens leaves.
 
-The oracle never goes near the verify path: the same real backend, one prefill over prompt and accepted tokens.
+The expected state never comes from the verify path: the same real backend, one prefill over prompt and accepted tokens.
 """
 
 # ruff: noqa: D102, D103  a test's name says what it is about
@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import torch
 
-from patchtool.emulation.expect import same_state, trial
-from patchtool.emulation.rig import Rig
-from patchtool.emulation.shape import Shape, Tokens
+from patchtool.emulation.harness import BackendHarness
+from patchtool.emulation.shape import ModelShape, Tokens
+from patchtool.emulation.testing import assert_close, matrix_test
 
 PROMPTS = (5, 6)
 OWN = (3, 5)
@@ -22,24 +22,24 @@ class Scene:
     """Two requests after their prompts, and the tokens each has accepted so far."""
 
     def __init__(self, *, captured: int = 4) -> None:
-        self.rig = Rig()
+        self.harness = BackendHarness()
         for row, slot in enumerate(OWN, start=1):
-            self.rig.bind(row, slot)
-        self.history = [self.rig.tokens(length) for length in PROMPTS]
-        self.rig.prefill((1, 2), self.history)
-        self.rig.capture(captured)
+            self.harness.bind(row, slot)
+        self.history = [self.harness.tokens(length) for length in PROMPTS]
+        self.harness.prefill((1, 2), self.history)
+        self.harness.capture(captured)
         self.touched = set(OWN)
 
     def verify(
         self, last: tuple[int, int], steps: tuple[int, int] | None = None, *, graph: bool, padded: bool = False
     ) -> None:
         """One verify step and its commit; tracked states are checked here, own ones by ``own_states``."""
-        drafts = [self.rig.tokens(4) for _ in OWN]
-        self.rig.verify((1, 2), drafts, graph=graph, batch_size=4 if padded else None)
+        drafts = [self.harness.tokens(4) for _ in OWN]
+        self.harness.verify((1, 2), drafts, graph=graph, batch_size=4 if padded else None)
         if steps is None:
-            self.rig.commit(last)
+            self.harness.commit(last)
         else:
-            self.rig.commit(last, TRACKED, steps)
+            self.harness.commit(last, TRACKED, steps)
             for slot, step, past, draft in zip(TRACKED, steps, self.history, drafts, strict=True):
                 if step >= 0:
                     self.touched.add(slot)
@@ -52,48 +52,48 @@ class Scene:
         """Own slots follow from their tokens; slots nobody asked for are as empty as they were."""
         for slot, past in zip(OWN, self.history, strict=True):
             self.state_is(slot, past, when)
-        for slot in set(range(1, self.rig.shape.slots + 1)) - self.touched:
-            same_state(f"untouched slot {slot}", self.rig.ssm(slot), torch.zeros_like(self.rig.ssm(slot)))
-            same_state(f"untouched window {slot}", self.rig.conv(slot), torch.zeros_like(self.rig.conv(slot)))
+        for slot in set(range(1, self.harness.shape.slots + 1)) - self.touched:
+            assert_close(f"untouched slot {slot}", self.harness.ssm(slot), torch.zeros_like(self.harness.ssm(slot)))
+            assert_close(f"untouched window {slot}", self.harness.conv(slot), torch.zeros_like(self.harness.conv(slot)))
 
     def state_is(self, slot: int, past: Tokens, when: str) -> None:
         conv, ssm = prefilled(past)
-        same_state(f"SSM of slot {slot}, {when}", self.rig.ssm(slot), ssm)
-        same_state(f"window of slot {slot}, {when}", self.rig.conv(slot), conv)
+        assert_close(f"SSM of slot {slot}, {when}", self.harness.ssm(slot), ssm)
+        assert_close(f"window of slot {slot}, {when}", self.harness.conv(slot), conv)
 
 
 def prefilled(past: Tokens) -> tuple[torch.Tensor, torch.Tensor]:
     """Convolution window and SSM state after one plain prefill in a fresh pool."""
-    rig = Rig()
-    rig.bind(1, 1)
-    rig.prefill((1,), (past,))
-    return rig.conv(1), rig.ssm(1)
+    harness = BackendHarness()
+    harness.bind(1, 1)
+    harness.prefill((1,), (past,))
+    return harness.conv(1), harness.ssm(1)
 
 
-@trial(needs=(), gate=True)
+@matrix_test(needs=(), gate=True)
 def test_a_prompt_in_two_parts_without_speculation() -> None:
-    rig = Rig(Shape(drafts=None))
-    rig.bind(1, 3)
-    prompt = rig.tokens(7)
-    rig.prefill((1,), (prompt.first(4),))
-    rig.prefill((1,), (prompt.after(4),), prefix=4)
-    whole = Rig(Shape(drafts=None))
+    harness = BackendHarness(ModelShape(drafts=None))
+    harness.bind(1, 3)
+    prompt = harness.tokens(7)
+    harness.prefill((1,), (prompt.first(4),))
+    harness.prefill((1,), (prompt.after(4),), prefix=4)
+    whole = BackendHarness(ModelShape(drafts=None))
     whole.bind(1, 3)
     whole.prefill((1,), (prompt,))
-    same_state("SSM after a prompt in two parts", rig.ssm(3), whole.ssm(3))
-    same_state("window after a prompt in two parts", rig.conv(3), whole.conv(3))
+    assert_close("SSM after a prompt in two parts", harness.ssm(3), whole.ssm(3))
+    assert_close("window after a prompt in two parts", harness.conv(3), whole.conv(3))
 
 
-@trial(needs=())
+@matrix_test(needs=())
 def test_a_prompt_in_two_parts() -> None:
     scene = Scene()
-    more = [scene.rig.tokens(3) for _ in OWN]
-    scene.rig.prefill((1, 2), more, prefix=max(PROMPTS))
+    more = [scene.harness.tokens(3) for _ in OWN]
+    scene.harness.prefill((1, 2), more, prefix=max(PROMPTS))
     scene.history = [past.then(part) for past, part in zip(scene.history, more, strict=True)]
     scene.own_states("after a prompt in two parts")
 
 
-@trial(needs=(), mode="eager", gate=True)
+@matrix_test(needs=(), mode="eager", gate=True)
 def test_eager_verify() -> None:
     for last in ((0, 3), (1, 2), (3, 0)):
         scene = Scene()
@@ -101,14 +101,14 @@ def test_eager_verify() -> None:
         scene.own_states(f"after last steps {last}")
 
 
-@trial(needs=(), mode="eager")
+@matrix_test(needs=(), mode="eager")
 def test_eager_verify_that_accepts_only_the_first_token() -> None:
     scene = Scene()
     scene.verify((0, 0), graph=False)
     scene.own_states("after last steps (0, 0)")
 
 
-@trial(needs=(), mode="graph", gate=True)
+@matrix_test(needs=(), mode="graph", gate=True)
 def test_graph_verify_of_a_full_batch() -> None:
     for last in ((0, 3), (2, 1)):
         scene = Scene()
@@ -116,7 +116,7 @@ def test_graph_verify_of_a_full_batch() -> None:
         scene.own_states(f"after last steps {last}")
 
 
-@trial(needs=("ssm_index_layout",), mode="graph")
+@matrix_test(needs=("ssm_index_layout",), mode="graph")
 def test_graph_verify_of_a_padded_batch() -> None:
     for last in ((0, 3), (2, 1)):
         scene = Scene()
@@ -124,7 +124,7 @@ def test_graph_verify_of_a_padded_batch() -> None:
         scene.own_states(f"after last steps {last}")
 
 
-@trial(needs=("mtp_tracking",), mode="eager")
+@matrix_test(needs=("mtp_tracking",), mode="eager")
 def test_tracked_states_after_eager_verify() -> None:
     for last, steps in (((3, 2), (1, -1)), ((2, 3), (2, 0)), ((1, 1), (-1, 1))):
         scene = Scene()
@@ -132,7 +132,7 @@ def test_tracked_states_after_eager_verify() -> None:
         scene.own_states(f"after last steps {last}")
 
 
-@trial(needs=("ssm_index_layout", "mtp_tracking"), mode="graph")
+@matrix_test(needs=("ssm_index_layout", "mtp_tracking"), mode="graph")
 def test_tracked_states_after_padded_graph_verify() -> None:
     for last, steps in (((3, 2), (0, 1)), ((0, 3), (0, 2))):
         scene = Scene()
@@ -140,7 +140,7 @@ def test_tracked_states_after_padded_graph_verify() -> None:
         scene.own_states(f"after last steps {last}")
 
 
-@trial(needs=("ssm_index_layout", "mtp_tracking"), mode="graph")
+@matrix_test(needs=("ssm_index_layout", "mtp_tracking"), mode="graph")
 def test_several_verify_steps_in_a_row() -> None:
     scene = Scene()
     for last, steps in (((1, 0), (0, -1)), ((0, 3), (-1, 2)), ((2, 1), (1, 0))):
@@ -148,24 +148,24 @@ def test_several_verify_steps_in_a_row() -> None:
         scene.own_states(f"after last steps {last}")
 
 
-@trial(needs=("mtp_tracking",), mode="eager")
+@matrix_test(needs=("mtp_tracking",), mode="eager")
 def test_an_untracked_row_leaves_the_slot_it_shares_alone() -> None:
     for steps, tracked in (((1, -1), 0), ((-1, 1), 1)):
         scene = Scene()
-        drafts = [scene.rig.tokens(4) for _ in OWN]
-        scene.rig.verify((1, 2), drafts, graph=False)
-        scene.rig.commit((2, 2), (TRACKED[0], TRACKED[0]), steps)
+        drafts = [scene.harness.tokens(4) for _ in OWN]
+        scene.harness.verify((1, 2), drafts, graph=False)
+        scene.harness.commit((2, 2), (TRACKED[0], TRACKED[0]), steps)
         scene.state_is(TRACKED[0], scene.history[tracked].then(drafts[tracked].first(2)), f"tracked by row {tracked}")
 
 
-@trial(needs=(), mode="eager")
+@matrix_test(needs=(), mode="eager")
 def test_eager_verify_leaves_deferred_work_of_the_prompt_alone() -> None:
     scene = Scene()
-    drafts = [scene.rig.tokens(4) for _ in OWN]
+    drafts = [scene.harness.tokens(4) for _ in OWN]
     # the batch still carries what its prompt had to do first: clear the slots, copy a cached state in
     deferred = {"clear_indices": OWN, "cow_src_indices": TRACKED, "cow_dst_indices": OWN}
     fields = {f"mamba_{name}": torch.tensor(slots) for name, slots in deferred.items()}
-    scene.rig.verify((1, 2), drafts, graph=False, **fields)
-    scene.rig.commit((2, 1))
+    scene.harness.verify((1, 2), drafts, graph=False, **fields)
+    scene.harness.commit((2, 1))
     for slot, past, draft, step in zip(OWN, scene.history, drafts, (2, 1), strict=True):
         scene.state_is(slot, past.then(draft.first(step + 1)), "after a verify step that carries deferred work")

@@ -25,8 +25,9 @@ def test_a_patchs_test_needs_its_patch(tmp_path: Path) -> None:
     )
 
 
-def test_what_trial_says_is_read(tmp_path: Path) -> None:
-    text = "@trial(needs=('a', 'b'), mode='graph', tiers=('npu',), gate=True, drives='scheduler')\ndef test_a(): ...\n"
+def test_matrix_test_arguments_are_read(tmp_path: Path) -> None:
+    arguments = "needs=('a', 'b'), mode='graph', tiers=('npu',), gate=True, drives='scheduler'"
+    text = f"@matrix_test({arguments})\ndef test_a(): ...\n"
     (test,) = read_tests(written(tmp_path, text))
     assert (test.name, test.needs, test.mode, test.tiers, test.gate, test.drives) == (
         "it::test_a",
@@ -39,7 +40,7 @@ def test_what_trial_says_is_read(tmp_path: Path) -> None:
 
 
 def test_a_guard_needs_nothing(tmp_path: Path) -> None:
-    (test,) = read_tests(written(tmp_path, "@trial(needs=())\ndef test_a(): ...\n"), owner="mine")
+    (test,) = read_tests(written(tmp_path, "@matrix_test(needs=())\ndef test_a(): ...\n"), owner="mine")
     assert test.needs == ()
 
 
@@ -47,9 +48,9 @@ def test_a_guard_needs_nothing(tmp_path: Path) -> None:
     ("text", "said"),
     [
         ("def test_a(:", "test_it.py:1: not Python"),
-        ("@trial(needs=NAMES)\ndef test_a(): ...", "literals only"),
-        ("@trial(mode='fast')\ndef test_a(): ...", "test_it.py:2: there is no mode 'fast'"),
-        ("@trial(tiers=('gpu',))\ndef test_a(): ...", "test_it.py:2: there is no tier 'gpu'"),
+        ("@matrix_test(needs=NAMES)\ndef test_a(): ...", "literals only"),
+        ("@matrix_test(mode='fast')\ndef test_a(): ...", "test_it.py:2: there is no mode 'fast'"),
+        ("@matrix_test(tiers=('gpu',))\ndef test_a(): ...", "test_it.py:2: there is no tier 'gpu'"),
     ],
 )
 def test_bad_files_are_named(tmp_path: Path, text: str, said: str) -> None:

@@ -27,14 +27,14 @@ OPTIONS = RunOptions(timeout=20)
 
 BODY = """
 import os, sys, time
-from patchtool.emulation import expect
+from patchtool.emulation import testing
 
 def test_pass():
-    expect.record(answer=42)
+    testing.record(answer=42)
     print("noise on stdout")
 
 def test_fail():
-    expect.equal("answer", 41, 42)
+    testing.assert_equal("answer", 41, 42)
 
 def test_upstream_asserts():
     assert False, "upstream's own"
@@ -50,18 +50,18 @@ def test_hang():
 
 def test_patched():
     from sglang.srt.hardware_backend.npu import memory_pool_npu
-    expect.equal("who", getattr(memory_pool_npu, "WHO", "pristine"), "patched")
+    testing.assert_equal("who", getattr(memory_pool_npu, "WHO", "pristine"), "patched")
 
 def test_stand_ins():
     import torch, torch_npu, sgl_kernel_npu.anything.below
-    expect.equal("torch_npu", torch_npu.__version__, "0+emulated")
-    expect.equal("device", str(torch.ones(2, device="npu:0").device), "cpu")
+    testing.assert_equal("torch_npu", torch_npu.__version__, "0+emulated")
+    testing.assert_equal("device", str(torch.ones(2, device="npu:0").device), "cpu")
     try:
         sgl_kernel_npu.anything.below.some_kernel(1, 2)
     except RuntimeError as error:
-        expect.equal("error", "sgl_kernel_npu.anything.below.some_kernel was called" in str(error), True)
+        testing.assert_equal("error", "sgl_kernel_npu.anything.below.some_kernel was called" in str(error), True)
     else:
-        raise expect.MismatchError("an unknown kernel was called in silence")
+        raise testing.MismatchError("an unknown kernel was called in silence")
 
 def test_module_of_other_releases():
     import sglang.srt.a_later_module
@@ -71,7 +71,7 @@ def test_others_are_not_stood_in_for():
         import torchcodec
     except ModuleNotFoundError:
         return
-    raise expect.MismatchError("a stand-in where none is allowed")
+    raise testing.MismatchError("a stand-in where none is allowed")
 """
 
 

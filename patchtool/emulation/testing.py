@@ -20,7 +20,7 @@ class MismatchError(AssertionError):
     """An asserted value is not what it must be: the only thing that makes a test red."""
 
 
-def trial(
+def matrix_test(
     *,
     needs: tuple[str, ...] | None = None,
     mode: str = "",
@@ -51,7 +51,7 @@ def record(**numbers: float | str) -> None:
     NUMBERS.update(numbers)
 
 
-def equal(what: str, got: object, want: object) -> None:
+def assert_equal(what: str, got: object, want: object) -> None:
     """Require exact equality.
 
     Raises:
@@ -61,13 +61,13 @@ def equal(what: str, got: object, want: object) -> None:
         raise MismatchError(f"{what}: got {got}, want {want}")
 
 
-def same_state(what: str, got: torch.Tensor, want: torch.Tensor, tolerance: float = TOLERANCE) -> None:
+def assert_close(what: str, got: torch.Tensor, want: torch.Tensor, tolerance: float = TOLERANCE) -> None:
     """Require two states to agree within a tolerance.
 
     Raises:
         MismatchError: Shows the largest difference and where it is.
     """
-    equal(f"shape of {what}", tuple(got.shape), tuple(want.shape))
+    assert_equal(f"shape of {what}", tuple(got.shape), tuple(want.shape))
     difference = (got.float() - want.float()).abs()
     if difference.numel() and not bool((difference <= tolerance).all()):
         worst = int(difference.nan_to_num(nan=float("inf")).argmax())
@@ -77,7 +77,7 @@ def same_state(what: str, got: torch.Tensor, want: torch.Tensor, tolerance: floa
 
 
 @contextmanager
-def no_error(kind: type[Exception], what: str) -> Iterator[None]:
+def fails_on(kind: type[Exception], what: str) -> Iterator[None]:
     """Require that one kind of error does not come; any other passes through and makes the test an error, not red.
 
     Raises:

@@ -10,22 +10,22 @@ import torch
 from patchtool.emulation import settings
 from patchtool.emulation.batches import Batches
 from patchtool.emulation.factories import HYBRID, make_backend, make_layer, make_pool
-from patchtool.emulation.shape import Shape, Tokens
-from patchtool.emulation.upstream import module
+from patchtool.emulation.shape import ModelShape, Tokens
+from patchtool.emulation.upstream import import_srt
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-class Rig:
+class BackendHarness:
     """One model's pools, layers and backends, made by the release's own classes.
 
     Args:
         shape: Sizes.
     """
 
-    def __init__(self, shape: Shape | None = None) -> None:
-        self.shape = shape or Shape()
+    def __init__(self, shape: ModelShape | None = None) -> None:
+        self.shape = shape or ModelShape()
         self.settings = settings.settings_for(self.shape.drafts, self.shape.page)
         settings.publish(self.settings)
         self._random = torch.Generator().manual_seed(self.shape.seed)
@@ -126,10 +126,10 @@ class Rig:
 
     def hybrid_backend(self) -> Any:
         """The backend that joins linear and full attention, with a full-attention side that does nothing."""
-        base = module("layers.attention.base_attn_backend").AttentionBackend
+        base = import_srt("layers.attention.base_attn_backend").AttentionBackend
         full = type("NoFullAttention", (base,), {"init_forward_metadata": lambda *_: None})()
         full.token_to_kv_pool, full.req_to_token_pool = None, self.pool
-        return module(HYBRID).AscendHybridLinearAttnBackend(full, self.backend, [])
+        return import_srt(HYBRID).AscendHybridLinearAttnBackend(full, self.backend, [])
 
     def through_layers(self, batch: Any, run: Tokens) -> None:
         """Feed a prepared batch to every layer."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from patchtool.emulation.serving.arguments import DRAFTS, VOCABULARY
-from patchtool.emulation.upstream import ROOT, NotInThisReleaseError, maybe, module
+from patchtool.emulation.upstream import ROOT, UnsupportedReleaseError, import_srt, srt_member
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -21,7 +21,7 @@ _WORKERS = ("speculative.eagle_worker_v2", "speculative.eagle_worker")
 _CAPTURES = ("_capture_cuda_graphs", "init_cuda_graphs")
 
 
-class Oracle:
+class DraftProposer:
     """Proposes the tokens that a request is known to get, up to a random first error.
 
     Args:
@@ -32,7 +32,7 @@ class Oracle:
         rows: How many chains were proposed.
 
     Raises:
-        NotInThisReleaseError: The release lays drafts out in a way that is not understood.
+        UnsupportedReleaseError: The release lays drafts out in a way that is not understood.
     """
 
     def __init__(self, known: Mapping[str, Sequence[int]], running: Callable[[], Sequence[Any]]) -> None:
@@ -40,10 +40,10 @@ class Oracle:
         self._running = running
         self._random = Random(5)  # noqa: S311  repeatable drafts, no secret
         self.rows = 0
-        plain = getattr(module("speculative.eagle_utils"), _LAYOUT, None)
+        plain = getattr(import_srt("speculative.eagle_utils"), _LAYOUT, None)
         if plain is None or not {"draft_tokens", "seq_lens"} <= inspect.signature(plain).parameters.keys():
-            raise NotInThisReleaseError(f"speculative.eagle_utils has no {_LAYOUT}(…, draft_tokens, seq_lens, …)")
-        module("speculative.eagle_worker_v2")
+            raise UnsupportedReleaseError(f"speculative.eagle_utils has no {_LAYOUT}(…, draft_tokens, seq_lens, …)")
+        import_srt("speculative.eagle_worker_v2")
         replaced = self._instead(plain)
         for name, each in list(sys.modules.items()):
             if name.startswith(f"{ROOT}.speculative.") and getattr(each, _LAYOUT, None) is plain:
@@ -82,7 +82,7 @@ def _draft_eagerly() -> None:
         worker.cuda_graph_runner = worker.cuda_graph_runner_for_draft_extend = None
 
     for name in _WORKERS:
-        workers = [each for each in (maybe(name, "__dict__") or {}).values() if isinstance(each, type)]
+        workers = [each for each in (srt_member(name, "__dict__") or {}).values() if isinstance(each, type)]
         capture = next((each for each in _CAPTURES if any(each in vars(worker) for worker in workers)), "")
         for worker in workers:
             if capture in vars(worker):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 import torch.distributed as dist
 
-from patchtool.emulation.install import named, provide
+from patchtool.emulation.install import by_name, set_members
 from patchtool.emulation.kernels import attention, drafts, layers
 from patchtool.emulation.serving.graph import Capture, ReplayedGraph
 
@@ -32,8 +32,8 @@ _OPERATORS = (
 _ALIASES = ("Stream", "Event", "stream", "current_stream", "current_device", "synchronize")
 
 
-def become_host() -> None:
-    """Complete the emulated NPU host; called once, after ``install.activate`` and before upstream is imported."""
+def install_server_emulation() -> None:
+    """Complete the emulated NPU host; called once, after ``install_emulation`` and before upstream is imported."""
     torch.utils.rename_privateuse1_backend("npu")
     npu = torch.npu
     npu.NPUGraph, npu.graph = ReplayedGraph, Capture
@@ -51,24 +51,26 @@ def become_host() -> None:
 
 def _operators() -> None:
     """Give the operators under both of their names, and the kernels of the packages where they are imported from."""
-    operators = named(*_OPERATORS)
+    operators = by_name(*_OPERATORS)
     vars(torch.ops.npu).update(operators)
-    provide("torch_npu", **operators)
+    set_members("torch_npu", **operators)
     kernels: dict[str, dict[str, object]] = {
-        "norm.add_rmsnorm_bias": named(layers.add_gemma_rms_norm),
-        "norm.split_qkv_rmsnorm_rope": named(layers.split_qkvgate_gemma_rmsnorm_rope),
-        "fla.utils": named(layers.fused_qkvzba_split_reshape_cat),
-        "sample.verify_tree_greedy": named(drafts.verify_tree_greedy),
+        "norm.add_rmsnorm_bias": by_name(layers.add_gemma_rms_norm),
+        "norm.split_qkv_rmsnorm_rope": by_name(layers.split_qkvgate_gemma_rmsnorm_rope),
+        "fla.utils": by_name(layers.fused_qkvzba_split_reshape_cat),
+        "sample.verify_tree_greedy": by_name(drafts.verify_tree_greedy),
         "mem_cache.allocator": {"alloc_extend_kernel": drafts.AllocExtend()},
     }
     for module, members in kernels.items():
-        provide(f"sgl_kernel_npu.{module}", **members)
+        set_members(f"sgl_kernel_npu.{module}", **members)
 
 
 def _alone() -> None:
     """Make every process group one of gloo; this process is all of its world and has nobody to wait for."""
     options = types.SimpleNamespace(Options=types.SimpleNamespace)
-    provide("torch_npu", _C=types.SimpleNamespace(_distributed_c10d=types.SimpleNamespace(ProcessGroupHCCL=options)))
+    set_members(
+        "torch_npu", _C=types.SimpleNamespace(_distributed_c10d=types.SimpleNamespace(ProcessGroupHCCL=options))
+    )
     dist.init_process_group = _with_gloo(dist.init_process_group, drop=("pg_options", "device_id"))
     dist.new_group = _with_gloo(dist.new_group, drop=("pg_options",))
     dist.barrier = lambda *_, **__: None

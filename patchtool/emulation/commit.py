@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from patchtool.emulation.upstream import entry_point, fitted
+from patchtool.emulation.upstream import call_supported, commit_function
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from patchtool.emulation.rig import Rig
+    from patchtool.emulation.harness import BackendHarness
 
 _HARNESS = "the harness"
 
@@ -21,14 +21,14 @@ class Committer:
     """Commits verify steps through what the release has for it; ``by`` says what ran.
 
     Args:
-        rig: The rig whose states are committed.
+        harness: The harness whose states are committed.
         interval: Tokens between two tracked states.
     """
 
-    def __init__(self, rig: Rig, interval: int) -> None:
-        self._rig = rig
+    def __init__(self, harness: BackendHarness, interval: int) -> None:
+        self._harness = harness
         self._interval = interval
-        rig.settings.mamba_track_interval = interval
+        harness.settings.mamba_track_interval = interval
         self.by = ""
 
     def commit(
@@ -45,7 +45,7 @@ class Committer:
         Returns:
             The step that was tracked of each, -1 for none.
         """
-        watched = _Watched(self._rig.hybrid_backend())
+        watched = _Watched(self._harness.hybrid_backend())
         if not self.by.startswith(_HARNESS):
             try:
                 name, call = self._release(watched, rows, before, last, slots)
@@ -58,7 +58,7 @@ class Committer:
                 self.by = name
         if watched.steps is None:
             steps = [self._crossing(past, past + step + 1) for past, step in zip(before, last, strict=True)]
-            self._rig.commit(last, slots, steps)
+            self._harness.commit(last, slots, steps)
             return steps
         return watched.steps
 
@@ -71,7 +71,7 @@ class Committer:
         self, watched: _Watched, rows: Sequence[int], before: Sequence[int], last: Sequence[int], slots: Sequence[int]
     ) -> tuple[str, Callable[[], object]]:
         """The release's own entry point with all that it reads."""
-        drafts, size = self._rig.shape.drafts or 0, len(rows)
+        drafts, size = self._harness.shape.drafts or 0, len(rows)
         accepted = torch.tensor([step + 1 for step in last])
         index = torch.arange(drafts).repeat(size, 1) + torch.arange(0, size * drafts, drafts)[:, None]
         index[torch.arange(drafts) >= accepted[:, None]] = -1
@@ -83,7 +83,7 @@ class Committer:
             tree_cache=types.SimpleNamespace(page_size=1),
         )
         runner = types.SimpleNamespace(
-            attn_backend=watched, model=None, mambaish_config=object(), req_to_token_pool=self._rig.pool
+            attn_backend=watched, model=None, mambaish_config=object(), req_to_token_pool=self._harness.pool
         )
         target = types.SimpleNamespace(model_runner=runner)
         offers: dict[str, Any] = {
@@ -95,11 +95,11 @@ class Committer:
             "verify_input": types.SimpleNamespace(topk=1),
             "bs": size,
         }
-        name, entry = entry_point()
+        name, entry = commit_function()
         offers["self"] = types.SimpleNamespace(
-            target_worker=target, server_args=self._rig.settings, speculative_num_draft_tokens=drafts
+            target_worker=target, server_args=self._harness.settings, speculative_num_draft_tokens=drafts
         )
-        return name, lambda: fitted(entry, **offers)
+        return name, lambda: call_supported(entry, **offers)
 
 
 class _Watched:

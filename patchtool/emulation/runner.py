@@ -9,10 +9,10 @@ import traceback
 import warnings
 from typing import TYPE_CHECKING
 
-from patchtool.emulation import expect
+from patchtool.emulation import testing
 from patchtool.emulation.overlay import ModuleOverlay
-from patchtool.emulation.stubs import FELL_THROUGH
-from patchtool.emulation.upstream import NotInThisReleaseError
+from patchtool.emulation.stubs import ACCESSED_STUBS
+from patchtool.emulation.upstream import UnsupportedReleaseError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _FRAMES = 3
 
 
-def run(tree: Path, overlay: Path, file: Path, function: str) -> dict[str, object]:
+def run_test(tree: Path, overlay: Path, file: Path, function: str) -> dict[str, object]:
     """Run a test function.
 
     Args:
@@ -42,9 +42,9 @@ def run(tree: Path, overlay: Path, file: Path, function: str) -> dict[str, objec
     try:
         _load(file, function)()
         changed.check()
-    except expect.MismatchError as error:
+    except testing.MismatchError as error:
         outcome, detail = "failed", str(error)
-    except NotInThisReleaseError as error:
+    except UnsupportedReleaseError as error:
         outcome, detail = "skipped", str(error)
     except ModuleNotFoundError as error:
         missing = (error.name or "").startswith("sglang.")
@@ -55,13 +55,13 @@ def run(tree: Path, overlay: Path, file: Path, function: str) -> dict[str, objec
         "outcome": outcome,
         "detail": detail,
         "seconds": time.monotonic() - started,
-        "numbers": dict(expect.NUMBERS),
-        "looked_at": sorted(f"{module}.{name}" for module, names in FELL_THROUGH.items() for name in names),
+        "numbers": dict(testing.NUMBERS),
+        "looked_at": sorted(f"{module}.{name}" for module, names in ACCESSED_STUBS.items() for name in names),
     }
 
 
 def _load(file: Path, function: str) -> Callable[[], None]:
-    spec = importlib.util.spec_from_file_location(f"patchtool_trial_{file.stem}", file)
+    spec = importlib.util.spec_from_file_location(f"patchtool_test_{file.stem}", file)
     if spec is None or spec.loader is None:
         raise ImportError(f"{file.name} is no Python file")
     module = importlib.util.module_from_spec(spec)
