@@ -146,11 +146,11 @@ def diff(
     ] = None,
 ) -> int:
     """Show the rendered series as a diff."""
-    from patchtool.commands.diff import compare
     from patchtool.commands.diff import diff as command
+    from patchtool.commands.diff import diff_range
 
     if between:
-        return _show(compare(_session(), between))
+        return _show(diff_range(_session(), between))
     return _show(command(_session(), on=on, patch=patch, as_stat=stat))
 
 
@@ -237,11 +237,11 @@ def test(
     html: HtmlOption = None,
 ) -> int:
     """Run the test matrix on the patched tree."""
-    from patchtool.commands.test import TestOptions
     from patchtool.commands.test import test as command
+    from patchtool.workflow.matrix_run import MatrixOptions
 
     page = _page(html)
-    options = TestOptions(
+    options = MatrixOptions(
         releases=tuple(release or ()),
         tree=_path(tree),
         patches=tuple(patch or ()),

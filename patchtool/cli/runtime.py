@@ -10,7 +10,7 @@ from patchtool.domain.errors import InputError
 
 if TYPE_CHECKING:
     from patchtool.cli.page.results import Results
-    from patchtool.commands.test import Tested
+    from patchtool.commands.test import MatrixReport
     from patchtool.domain.report import Report
     from patchtool.workflow.session import Session
 
@@ -85,7 +85,7 @@ def mapped(report: Report, markdown: bool) -> int:
     return int(report.exit_code)
 
 
-def tested(result: Tested, junit: str, annotate: bool, html: Path | None) -> int:
+def tested(result: MatrixReport, junit: str, annotate: bool, html: Path | None) -> int:
     """Show a run of the matrix, and write it down for whoever reads JUnit, GitHub's annotations or the page."""
     from patchtool.cli.reports.matrix_text import matrix_text
     from patchtool.cli.reports.text import colorful

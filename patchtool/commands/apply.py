@@ -9,13 +9,14 @@ from typing import NamedTuple
 
 from patchtool.adapters.git.commits import Written
 from patchtool.domain.errors import ExitCode, RefusedError
+from patchtool.domain.ports import Tree
 from patchtool.domain.release import Release
-from patchtool.domain.report import OutputTree, Report
-from patchtool.workflow.commits import branch_for, patch_commits
-from patchtool.workflow.diffs import diff_of
-from patchtool.workflow.lock_comparison import pin_moved, render_checked
-from patchtool.workflow.releases import pinned_release, upstream_of
-from patchtool.workflow.rendering import Rendering, selected
+from patchtool.domain.report import OutputTree, Report, UpstreamReport
+from patchtool.workflow.commits import branch_name, patch_commits
+from patchtool.workflow.diffs import rendering_diff
+from patchtool.workflow.lock_comparison import pin_warning, render_series
+from patchtool.workflow.releases import pinned_release, upstream_report
+from patchtool.workflow.rendering import Rendering, select_patches
 from patchtool.workflow.session import Session
 
 
@@ -23,7 +24,7 @@ class ApplyOptions(NamedTuple):
     """How to apply.
 
     Args:
-        output: Where the patched tree is to be made.
+        output: Where to create the patched tree.
         tree: A folder with SGLang to patch instead.
         only: Names of the patches to apply; all where empty.
         skip: Names of patches to leave out.
@@ -50,13 +51,13 @@ def apply(session: Session, options: ApplyOptions) -> Report:
 
     Args:
         session: The run.
-        options: How.
+        options: How to apply.
 
     Returns:
-        What was done; with a conflict nothing is written and the report says what stands in the way.
+        What was done; after a conflict nothing is written and the report says what failed.
     """
     if options.dry_run:
-        session = replace(session, keep=False)
+        session = replace(session, cache_writes=False)
     return _to_tree(session, options.tree, options) if options.tree else _to_output(session, options)
 
 
@@ -64,92 +65,92 @@ def _to_output(session: Session, options: ApplyOptions) -> Report:
     project = session.project
     stored = pinned_release(session, fetch=options.fetch)
     tree = session.store.tree(stored.commit)
-    settled = render_checked(session, tree, stored.release, selected(project.patches, options.only, options.skip))
-    moved = pin_moved(project.lock, stored.release)
-    code = max(settled.exit_code, ExitCode.FINDINGS) if moved else settled.exit_code
-    dest = options.output or _default_output(session, stored.release)
-    notes = [*session.notes(), *settled.notes, *([moved] if moved else [])]
+    selected = select_patches(project.patches, options.only, options.skip)
+    rendering = render_series(session, tree, stored.release, selected)
+    warning = pin_warning(project.lock, stored.release)
+    code = max(rendering.exit_code, ExitCode.FINDINGS if warning else ExitCode.OK)
+    folder = options.output or _default_output(session, stored.release)
+    notes = [*session.notes(), *rendering.notes, *([warning] if warning else [])]
     written = None
     if code < ExitCode.CONFLICT and not options.dry_run:
         from patchtool.adapters.git.patched_repository import write_output
 
-        commits, branch = patch_commits(settled.rendering), branch_for(stored.release)
+        commits, branch = patch_commits(rendering), branch_name(stored.release)
         written = write_output(
-            session.store.path, stored.commit, commits, dest, branch=branch, lock_timeout=session.lock_timeout
+            session.store.path, stored.commit, commits, folder, branch=branch, lock_timeout=session.lock_timeout
         )
-        notes += [*written.notes, *_native(stored.native_modules)]
-    diff = diff_of(settled.rendering, tree) if options.diff else ""
+        notes += [*written.notes, *_native_modules_note(stored.native_modules)]
+    upstream = upstream_report(stored, project.pin.hashes)
+    return _report(options, code, upstream, rendering, tree, folder, written, notes)
+
+
+def _default_output(session: Session, release: Release) -> Path:
+    """``build`` in the project, or in the working directory where there is none, relative to it if possible."""
+    path = Path("build") / f"sglang-{release.tag}"
+    root, cwd = session.project.root, Path.cwd()
+    if session.project.packaged or root == cwd:
+        return path
+    return (root / path).relative_to(cwd) if root.is_relative_to(cwd) else root / path
+
+
+def _native_modules_note(modules: Sequence[str]) -> list[str]:
+    return [f"native modules of the wheel that are not in this tree: {', '.join(modules)}"] if modules else []
+
+
+def _to_tree(session: Session, folder: Path, options: ApplyOptions) -> Report:
+    from patchtool.adapters.worktree import write  # late: only a tree needs it
+    from patchtool.workflow.worktrees import open_read_only, open_recovered, render_on_worktree, worktree_report
+
+    timeout = session.lock_timeout
+    worktree, recovered = (open_read_only(folder), ()) if options.dry_run else open_recovered(folder, timeout)
+    release, pin = worktree.release, session.project.pin.release
+    if release not in (None, pin) and not options.force and not options.dry_run:
+        raise RefusedError(
+            f"{folder} is {release}, the pin is {pin}",
+            hint=f"patchtool status --tree {folder} only reads it; apply --force writes it nevertheless",
+        )
+    rendering, tree = render_on_worktree(session, worktree, only=options.only, skip=options.skip)
+    notes = [*recovered, *session.notes(), *worktree.notes, *rendering.notes]
+    written = None
+    if rendering.exit_code < ExitCode.CONFLICT and not options.dry_run:
+        commits, branch = patch_commits(rendering), branch_name(release or pin)
+        written = write(worktree, commits, commit=options.commit, branch=branch, lock_timeout=timeout)
+        notes += written.notes
+    return _report(options, rendering.exit_code, worktree_report(worktree), rendering, tree, folder, written, notes)
+
+
+def _report(
+    options: ApplyOptions,
+    code: ExitCode,
+    upstream: UpstreamReport,
+    rendering: Rendering,
+    tree: Tree,
+    folder: Path,
+    written: Written | None,
+    notes: Sequence[str],
+) -> Report:
+    diff = rendering_diff(rendering, tree) if options.diff else ""
+    result = None
+    if written is not None:
+        commit = written.commits[-1] if written.commits else "" if options.tree else upstream.commit
+        result = OutputTree(str(folder), commit, written.tree, changed=not written.unchanged)
     return Report(
         "apply",
         code,
-        upstream_of(stored, project.pin.hashes),
-        _result(dest, written, stored.commit),
-        settled.rendering.patches,
-        _headline(settled.rendering, str(dest), written, options),
+        upstream,
+        result,
+        rendering.patches,
+        _headline(rendering, folder, written, options),
         tuple(notes),
         diff,
         {"diff": diff} if options.diff else {},
     )
 
 
-def _default_output(session: Session, release: Release) -> Path:
-    """``build`` in the project, or here where there is none, as the user would type it."""
-    path = Path("build") / f"sglang-{release.tag}"
-    root, here = session.project.root, Path.cwd()
-    if session.project.packaged or root == here:
-        return path
-    return (root / path).relative_to(here) if root.is_relative_to(here) else root / path
-
-
-def _to_tree(session: Session, folder: Path, options: ApplyOptions) -> Report:
-    from patchtool.adapters.worktree import write  # late: only a tree needs it
-    from patchtool.workflow.worktrees import at_rest, judge_tree, looked_at, tree_upstream
-
-    timeout = session.lock_timeout
-    worktree, recovered = (looked_at(folder), ()) if options.dry_run else at_rest(folder, timeout)
-    release, pin = worktree.release, session.project.pin.release
-    if release not in (None, pin) and not options.force and not options.dry_run:
-        raise RefusedError(
-            f"{folder} is {release}, the pin is {pin}",
-            hint=f"patchtool status --tree {folder} only looks, apply --force writes it all the same",
-        )
-    settled, notes = judge_tree(session, worktree, only=options.only, skip=options.skip)
-    written = None
-    if settled.exit_code < ExitCode.CONFLICT and not options.dry_run:
-        commits, branch = patch_commits(settled.rendering), branch_for(release or pin)
-        written = write(worktree, commits, commit=options.commit, branch=branch, lock_timeout=timeout)
-    every = (*recovered, *session.notes(), *worktree.notes, *notes, *settled.notes)
-    diff = diff_of(settled.rendering, settled.tree) if options.diff else ""
-    return Report(
-        "apply",
-        settled.exit_code,
-        tree_upstream(worktree),
-        _result(folder, written),
-        settled.rendering.patches,
-        _headline(settled.rendering, str(folder), written, options),
-        (*every, *(written.notes if written else ())),
-        diff,
-        {"diff": diff} if options.diff else {},
-    )
-
-
-def _result(folder: Path, written: Written | None, base: str = "") -> OutputTree | None:
-    if written is None:
-        return None
-    commit = written.commits[-1] if written.commits else base
-    return OutputTree(str(folder), commit, written.tree, changed=not written.unchanged)
-
-
-def _headline(rendering: Rendering, where: str, written: Written | None, options: ApplyOptions) -> str:
+def _headline(rendering: Rendering, folder: Path, written: Written | None, options: ApplyOptions) -> str:
     if written is None:
         return "nothing was written" + (" (--dry-run)" if options.dry_run else "")
     if written.unchanged:
-        return f"{where} is already as it should be, nothing to do"
-    count = len(rendering.writing)
-    return f"{where} has {count} {'patch' if count == 1 else 'patches'} applied"
-
-
-def _native(modules: Sequence[str]) -> list[str]:
-    if not modules:
-        return []
-    return [f"native modules of the wheel that are not in this tree: {', '.join(modules)}"]
+        return f"{folder} is up to date, nothing to do"
+    count = sum(bool(patch.judgement.contents) for patch in rendering.patches)
+    return f"{folder} has {count} {'patch' if count == 1 else 'patches'} applied"

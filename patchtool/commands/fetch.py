@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from patchtool.adapters.store.records import StoredRelease
 from patchtool.adapters.upstreams import Upstream, open_upstream
 from patchtool.domain.errors import InputError
 from patchtool.domain.release import Release
 from patchtool.domain.report import Report
 from patchtool.workflow.acquire import acquire
-from patchtool.workflow.releases import upstream_of
+from patchtool.workflow.releases import stored_release, upstream_report
 from patchtool.workflow.session import Session
 
 if TYPE_CHECKING:
@@ -28,36 +27,36 @@ def fetch(session: Session, wanted: Sequence[str]) -> Report:
         session: The run.
         wanted: Releases, or paths of artifacts; the pin where empty.
     """
-    project = session.project
-    pin = project.pin
-    fetched: list[StoredRelease] = []
-    new: list[bool] = []
+    pin = session.project.pin
+    rows: list[documents.FetchedRelease] = []
+    outcomes: list[str] = []
     for text in wanted or (pin.release.tag,):
-        source, release = _named(text, pin.project)
+        source, release = _parse(text, pin.project)
         hashes = pin.hashes if release == pin.release else None
-        known = session.store.release(release)
-        there = known is not None and (hashes is None or bool(set(known.digests) & set(hashes)))
-        stored = known if there and known and source is None else acquire(session, release, hashes, source)
-        fetched.append(stored)
-        new.append(not there)
-    rows: list[documents.FetchedRelease] = [
-        {"release": s.release.tag, "commit": s.commit, "tree": s.tree, "fetched": n,
-         "digests": [f"sha256:{d}" for d in s.digests]}
-        for s, n in zip(fetched, new)
-    ]  # fmt: skip
-    words = [f"{s.release} {'fetched' if n else 'is in the store already'}" for s, n in zip(fetched, new)]
+        known = stored_release(session, release, hashes)
+        stored = known if known and source is None else acquire(session, release, hashes, source)
+        rows.append(
+            {
+                "release": stored.release.tag,
+                "commit": stored.commit,
+                "tree": stored.tree,
+                "fetched": known is None,
+                "digests": [f"sha256:{digest}" for digest in stored.digests],
+            }
+        )
+        outcomes.append(f"{stored.release} {'is in the store already' if known else 'fetched'}")
     return Report(
         "fetch",
-        upstream=upstream_of(fetched[-1], pin.hashes),
-        headline="; ".join(words),
+        upstream=upstream_report(stored, pin.hashes),
+        headline="; ".join(outcomes),
         notes=session.notes(),
         extra={"releases": rows},
         kind="none",
     )
 
 
-def _named(text: str, project: str) -> tuple[Upstream | None, Release]:
-    """What an argument means: a release, or a file that holds one."""
+def _parse(text: str, project: str) -> tuple[Upstream | None, Release]:
+    """Parse an argument: a release, or the path of an artifact, which is then the source."""
     if not text.endswith(_FILES):
         return None, Release.parse(text)
     from patchtool.adapters.upstreams.filenames import release_of

@@ -6,13 +6,13 @@ from pathlib import Path
 
 from patchtool.domain.errors import ExitCode
 from patchtool.domain.report import Report
-from patchtool.workflow.lock_comparison import pin_moved, render_checked
-from patchtool.workflow.releases import named_release, upstream_of
+from patchtool.workflow.lock_comparison import pin_warning, render_series
+from patchtool.workflow.releases import named_release, upstream_report
 from patchtool.workflow.session import Session
 
 
 def status(session: Session, *, on: str | None, tree: Path | None) -> Report:
-    """Tell how the series stands on the pin, on another release, or on a tree.
+    """Report the state of every patch on the pin, on another release, or on a tree.
 
     Args:
         session: The run.
@@ -20,30 +20,28 @@ def status(session: Session, *, on: str | None, tree: Path | None) -> Report:
         tree: A folder with SGLang instead of a release.
     """
     if tree is not None:
-        return _of_tree(session, tree)
-    stored = named_release(session, on)
-    project = session.project
-    content = session.store.tree(stored.commit)
-    settled = render_checked(session, content, stored.release)
-    moved = pin_moved(project.lock, project.pin.release)
+        return _on_tree(session, tree)
+    project, stored = session.project, named_release(session, on)
+    rendering = render_series(session, session.store.tree(stored.commit), stored.release)
+    warning = pin_warning(project.lock, project.pin.release)
     return Report(
         "status",
-        max(settled.exit_code, ExitCode.FINDINGS) if moved else settled.exit_code,
-        upstream_of(stored, project.pin.hashes),
-        patches=settled.rendering.patches,
-        notes=(*session.notes(), *settled.notes, *([moved] if moved else [])),
+        max(rendering.exit_code, ExitCode.FINDINGS if warning else ExitCode.OK),
+        upstream_report(stored, project.pin.hashes),
+        patches=rendering.patches,
+        notes=(*session.notes(), *rendering.notes, *([warning] if warning else [])),
     )
 
 
-def _of_tree(session: Session, folder: Path) -> Report:
-    from patchtool.workflow.worktrees import judge_tree, looked_at, tree_upstream  # late: only a tree needs it
+def _on_tree(session: Session, folder: Path) -> Report:
+    from patchtool.workflow.worktrees import open_read_only, render_on_worktree, worktree_report  # late: a tree's only
 
-    worktree = looked_at(folder)
-    settled, notes = judge_tree(session, worktree)
+    worktree = open_read_only(folder)
+    rendering, _ = render_on_worktree(session, worktree)
     return Report(
         "status",
-        settled.exit_code,
-        tree_upstream(worktree),
-        patches=settled.rendering.patches,
-        notes=(*session.notes(), *worktree.notes, *notes, *settled.notes),
+        rendering.exit_code,
+        worktree_report(worktree),
+        patches=rendering.patches,
+        notes=(*session.notes(), *worktree.notes, *rendering.notes),
     )

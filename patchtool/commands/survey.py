@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Sequence
 from dataclasses import dataclass
-from multiprocessing import get_all_start_methods, get_context
 
-from patchtool.adapters.git.commit_tree import GitTree
-from patchtool.adapters.store.records import StoredRelease
-from patchtool.domain.errors import EnvironmentFault, ExitCode, InputError
+from patchtool.domain.errors import EnvironmentFault, InputError
 from patchtool.domain.ports import Tree
 from patchtool.domain.release import Release
 from patchtool.domain.report import Report
-from patchtool.domain.survey import Survey, SurveyedRelease
-from patchtool.workflow.diffs import diff_of
+from patchtool.domain.survey import StateChange, Survey, SurveyedRelease
+from patchtool.workflow.diffs import rendering_diff
+from patchtool.workflow.parallel_rendering import render_many
 from patchtool.workflow.releases import index_releases, named_release
-from patchtool.workflow.rendering import Rendering, cached_rendering, render, selected
+from patchtool.workflow.rendering import Rendering, select_patches
 from patchtool.workflow.session import Session
 
 
@@ -29,8 +25,8 @@ class SurveyOptions:
         releases: The releases; all that are known where empty.
         since: The oldest.
         until: The newest.
-        bisect: A patch whose changes of state are to be named.
-        diffs: Whether the rendered diffs are wanted too.
+        bisect: A patch whose changes of state are to be reported.
+        diffs: Whether to render diffs as well.
     """
 
     releases: tuple[str, ...] = ()
@@ -45,42 +41,39 @@ def survey(session: Session, options: SurveyOptions) -> Report:
 
     Args:
         session: The run.
-        options: Which, and what to tell.
+        options: Which releases, and what to report.
 
     Returns:
-        The matrix; its exit code is 0 whatever the states are, since nothing was asked of any of them.
+        The states; the exit code is 0 whatever they are, since a survey expects none of them.
     """
     project = session.project
     if options.bisect:
-        selected(project.patches, (options.bisect,), ())
-    wanted, notes = _wanted(session, options)
+        select_patches(project.patches, (options.bisect,))
+    wanted, notes = _select_releases(session, options)
     known = session.store.stored(wanted)
     stored = [known.get(release) or named_release(session, release.tag) for release in wanted]
     paths = sorted({path for info in project.patches for path in info.footprint})
     trees = list(session.store.trees([s.commit for s in stored], paths).values())
-    rows = list(_judged(session, stored, trees))
-    surveyed = tuple(
-        SurveyedRelease(s.release, r.patches, _diffs(t, r) if options.diffs else {})
-        for s, t, r in zip(stored, trees, rows)
+    renderings = render_many(session, [(s.release, tree) for s, tree in zip(stored, trees)])
+    result = Survey(
+        tuple(
+            SurveyedRelease(s.release, rendering.patches, _diffs(tree, rendering) if options.diffs else {})
+            for s, tree, rendering in zip(stored, trees, renderings)
+        )
     )
-    found = Survey(surveyed)
-    changes = found.changes(options.bisect) if options.bisect else ()
-    sentences = [str(change) for change in changes] or (
-        [f"{options.bisect} never changes its state"] if options.bisect else []
-    )
+    changes = result.changes(options.bisect) if options.bisect else ()
     return Report(
         "survey",
-        ExitCode.OK,
-        headline="\n".join(sentences),
+        headline=_headline(options.bisect, changes),
         notes=(*session.notes(), *notes),
-        extra=found.to_json() | ({"changes": [c.to_json() for c in changes]} if options.bisect else {}),
+        extra=result.to_json() | ({"changes": [c.to_json() for c in changes]} if options.bisect else {}),
         kind="survey",
-        survey=found,
+        survey=result,
     )
 
 
-def _wanted(session: Session, options: SurveyOptions) -> tuple[list[Release], list[str]]:
-    """The releases to survey, oldest first, and what could not be asked."""
+def _select_releases(session: Session, options: SurveyOptions) -> tuple[list[Release], list[str]]:
+    """The releases to survey, oldest first, and a note if the index could not be asked."""
     if options.releases:
         return sorted({Release.parse(text) for text in options.releases}), []
     known = set(session.store.releases())
@@ -92,53 +85,16 @@ def _wanted(session: Session, options: SurveyOptions) -> tuple[list[Release], li
     lowest = [Release(info.since) for info in session.project.patches if info.since]
     since = Release.parse(options.since) if options.since else min(lowest, default=None)
     until = Release.parse(options.until) if options.until else None
-    found = sorted(r for r in known if (since is None or r >= since) and (until is None or r <= until))
-    if not found:
+    selected = sorted(r for r in known if (since is None or r >= since) and (until is None or r <= until))
+    if not selected:
         raise InputError("there is no release to survey", hint="name some, or widen --since and --until")
-    return found, notes
-
-
-def _judged(session: Session, stored: Sequence[StoredRelease], trees: Sequence[GitTree]) -> Iterator[Rendering]:
-    """Renderings in the order of the releases: what is kept at once, the rest spread over the cores."""
-    patches = session.project.patches
-    found: dict[int, Rendering] = {}
-    for index, (release, tree) in enumerate(zip(stored, trees)):
-        known = cached_rendering(patches, tree, release.release, session.cache)
-        if known is not None:
-            found[index] = known
-    missing = [index for index in range(len(stored)) if index not in found]
-    jobs = [(stored[index].release, trees[index]) for index in missing]
-    for index, rendering in zip(missing, _spread(session, jobs)):
-        found[index] = rendering
-        session.progress("judging releases", len(found), len(stored))
-    return (found[index] for index in range(len(stored)))
-
-
-def _spread(session: Session, jobs: Sequence[tuple[Release, GitTree]]) -> Iterator[Rendering]:
-    def judge(job: tuple[Release, GitTree]) -> Rendering:
-        release, tree = job
-        return render(session.project.patches, tree, release, session.cache)
-
-    workers = min(os.cpu_count() or 1, len(jobs))
-    if workers < 2 or "fork" not in get_all_start_methods():
-        yield from map(judge, jobs)
-        return
-    import patchtool.semantic.kind  # before the fork, so that the workers need not
-    import patchtool.semantic.writing.write  # noqa: F401
-
-    global _JUDGE
-    _JUDGE = judge
-    with ProcessPoolExecutor(workers, mp_context=get_context("fork")) as pool:
-        yield from pool.map(_call, jobs)
-
-
-_JUDGE: Callable[[tuple[Release, GitTree]], Rendering] | None = None
-
-
-def _call(job: tuple[Release, GitTree]) -> Rendering:
-    assert _JUDGE is not None  # noqa: S101 -- set before the fork
-    return _JUDGE(job)
+    return selected, notes
 
 
 def _diffs(tree: Tree, rendering: Rendering) -> dict[str, str]:
-    return {p.info.name: diff_of(rendering, tree, p) for p in rendering.patches if p.judgement.contents}
+    return {p.info.name: rendering_diff(rendering, tree, p) for p in rendering.patches if p.judgement.contents}
+
+
+def _headline(bisect: str | None, changes: Sequence[StateChange]) -> str:
+    unchanged = f"{bisect} never changes its state" if bisect else ""
+    return "\n".join(map(str, changes)) or unchanged

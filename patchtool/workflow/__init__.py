@@ -1,1 +1,5 @@
-"""What several verbs share: the session, acquiring releases, rendering the series, comparing it with the lock."""
+"""The steps that verbs are made of: session, releases, rendering, comparing with the lock, worktrees, commits, diffs.
+
+In come the options of a run, out come values that a verb puts into its ``Report``. Nothing here prints or reads the
+command line, no module imports a verb, and there are no import cycles.
+"""

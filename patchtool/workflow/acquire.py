@@ -1,4 +1,4 @@
-"""Acquiring a release: one of its artifacts fetched, verified by hash and imported into the store."""
+"""Acquiring a release: one of its artifacts is downloaded, verified by hash and imported into the store."""
 
 from __future__ import annotations
 
@@ -7,36 +7,36 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from patchtool.adapters.store.records import StoredRelease
-from patchtool.adapters.upstreams import Artifact, Upstream, open_upstream, pinned
+from patchtool.adapters.upstreams import Artifact, Upstream, open_upstream, pinned, sha256_of
 from patchtool.domain.errors import EnvironmentFault
 from patchtool.domain.release import Release
-from patchtool.workflow.session import Session, missing
+from patchtool.workflow.session import Session, not_in_store
 
 
 def acquire(
     session: Session, release: Release, hashes: Collection[str] | None, source: Upstream | None = None
 ) -> StoredRelease:
-    """Fetch one artifact of a release, verify it and import it.
+    """Download one artifact of a release, verify it and import it.
 
     Args:
         session: The run.
-        release: Which.
-        hashes: SHA-256 values that the pin allows; None to go by what the index says.
-        source: Where from; by default what the run's options say.
+        release: The release.
+        hashes: SHA-256 values, hex, that the pin allows; None to trust the index.
+        source: Where to download from; by default the source that the run's options name.
 
     Raises:
-        EnvironmentFault: No network and not in the store, or other bytes than expected.
+        EnvironmentFault: No network and not in the store, or a hash mismatch.
         InputError: There is no such release.
     """
     project = session.project.pin.project
-    if source is None and session.offline and session.find_links is None:
-        raise missing(release)
+    if source is None and not session.can_fetch:
+        raise not_in_store(release)
     upstream = source or open_upstream(find_links=session.find_links, offline=session.offline)
     offered = upstream.artifacts(project, release)
     allowed = pinned(offered, hashes) if hashes is not None else offered
     if not allowed:
-        raise _other_hashes(project, release, offered, hashes or ())
-    accept = tuple(hashes) if hashes is not None else _hashes_of_index(session, project, release, allowed)
+        raise _no_pinned_artifact(project, release, offered, hashes or ())
+    accept = tuple(hashes) if hashes is not None else _index_hashes(session, project, release, allowed)
     with tempfile.TemporaryDirectory(prefix="patchtool-") as folder:
         wheel, digest = _download(session, upstream, allowed, Path(folder), accept)
         return session.store.import_wheel(
@@ -48,25 +48,56 @@ def acquire(
         )
 
 
-def _other_hashes(
+def artifact_hashes(session: Session, release: Release) -> tuple[tuple[str, ...], list[str]]:
+    """List the SHA-256 values, hex, of every artifact of a release, for a pin on it.
+
+    Returns:
+        The hashes, sorted, and notes on where they come from unless that is the index.
+
+    Raises:
+        EnvironmentFault: Offline, and the release is not in the store.
+        InputError: There is no such release.
+    """
+    pin, find_links = session.project.pin, session.find_links
+    if release == pin.release:
+        return pin.hashes, []
+    if not session.can_fetch:
+        stored = session.store.release(release)
+        if stored is None:
+            raise not_in_store(release)
+        count = len(stored.digests)
+        listed = "the only artifact hash" if count == 1 else f"the {count} artifact hashes"
+        return tuple(sorted(stored.digests)), [f"offline: the pin lists {listed} in the store"]
+    artifacts = open_upstream(find_links=find_links).artifacts(pin.project, release)
+    hashes = {a.sha256 for a in artifacts if a.sha256}
+    if find_links is None:
+        return tuple(sorted(hashes)), []
+    names = {a.filename for a in artifacts}
+    files = find_links.glob("*") if find_links.is_dir() else [find_links]
+    hashes |= {sha256_of(path) for path in files if path.name in names and path.is_file()}
+    listed = "the only artifact" if len(hashes) == 1 else f"the {len(hashes)} artifacts"
+    return tuple(sorted(hashes)), [f"the pin lists {listed} in {find_links}"]
+
+
+def _no_pinned_artifact(
     project: str, release: Release, offered: Sequence[Artifact], hashes: Collection[str]
 ) -> EnvironmentFault:
-    there = ", ".join(f"{a.filename} sha256:{a.sha256}" for a in offered[:2])
+    listed = ", ".join(f"{a.filename} sha256:{a.sha256}" for a in offered[:2])
     return EnvironmentFault(
         f"no artifact of {project} {release} has a hash that the pin lists",
-        hint="compare upstream-pin.txt with the index: the pin may be mistyped, or the index another",
-        cause=f"there is {there}; the pin lists {', '.join(f'sha256:{value}' for value in hashes)}",
+        hint="compare upstream-pin.txt with the index: the pin may be mistyped, or this is another index",
+        cause=f"the index has {listed}; the pin lists {', '.join(f'sha256:{value}' for value in hashes)}",
     )
 
 
-def _hashes_of_index(session: Session, project: str, release: Release, offered: Sequence[Artifact]) -> tuple[str, ...]:
-    """What the index says, also where the file itself comes from a folder that says nothing."""
-    told = tuple(a.sha256 for a in offered if a.sha256)
-    if told:
-        return told
+def _index_hashes(session: Session, project: str, release: Release, offered: Sequence[Artifact]) -> tuple[str, ...]:
+    """The hashes that the source lists; those of the index if the source is a folder, which lists none."""
+    listed = tuple(a.sha256 for a in offered if a.sha256)
+    if listed:
+        return listed
     if session.offline:
         raise EnvironmentFault(
-            f"nothing here says what an artifact of {project} {release} must hash to",
+            f"the hash of no artifact of {project} {release} is known",
             hint="pin it with its hashes, or run without --offline to ask the index",
         )
     return tuple(a.sha256 for a in open_upstream().artifacts(project, release) if a.sha256)
@@ -75,10 +106,8 @@ def _hashes_of_index(session: Session, project: str, release: Release, offered: 
 def _download(
     session: Session, upstream: Upstream, allowed: Sequence[Artifact], folder: Path, accept: Collection[str]
 ) -> tuple[Path, str]:
-    """The cheapest artifact that verifies; a source that does not list hashes may hold others beside it."""
-    from patchtool.adapters.upstreams import sha256_of
-
-    problem: EnvironmentFault | None = None
+    """Download the first artifact that verifies; in a folder without hashes the next one may be the pinned one."""
+    failure: EnvironmentFault | None = None
     for artifact in allowed:
         try:
             path = upstream.download(
@@ -88,8 +117,8 @@ def _download(
                 accept=accept,
             )
             return path, artifact.sha256 or sha256_of(path)
-        except EnvironmentFault as error:  # noqa: PERF203 -- one file after the other, each a download
-            problem = problem or error
+        except EnvironmentFault as error:  # noqa: PERF203 -- at most a few files, each a download
+            failure = failure or error
             if artifact.sha256 is not None:
                 raise
-    raise problem or EnvironmentFault("there is no artifact to fetch")
+    raise failure or EnvironmentFault("there is no artifact to fetch")

@@ -1,4 +1,4 @@
-"""A rendering as git commits, one per patch."""
+"""A rendering as git commits, one for each patch that changes the tree."""
 
 from __future__ import annotations
 
@@ -7,12 +7,9 @@ from patchtool.adapters.git.plumbing import Git
 from patchtool.adapters.store.records import StoredRelease
 from patchtool.domain.release import Release
 from patchtool.workflow.rendering import Rendering
-from patchtool.workflow.session import Session
-
-_RENDERED = "refs/rendered"
 
 
-def branch_for(release: Release) -> str:
+def branch_name(release: Release) -> str:
     """The branch that holds a patched release."""
     return f"patchtool/{release.tag}"
 
@@ -31,31 +28,21 @@ def patch_commits(rendering: Rendering) -> list[PatchCommit]:
             ),
             contents=patch.judgement.contents,
         )
-        for patch in rendering.writing
+        for patch in rendering.patches
+        if patch.judgement.contents
     ]
 
 
-def keep_rendering(session: Session, stored: StoredRelease, rendering: Rendering) -> str:
-    """Keep the rendered commits in the store and compare them with the ones kept before.
+def commit_rendering(git: Git, stored: StoredRelease, rendering: Rendering) -> str:
+    """Commit a rendering in the store, on no ref.
+
+    Args:
+        git: The store.
+        stored: The release that it was rendered on.
+        rendering: The series.
 
     Returns:
-        ``git range-diff`` of the old rendering and the new one; empty where there is no old one or nothing changed.
-    """
-    git = session.store.git
-    ref = f"{_RENDERED}/{stored.release.tag}"
-    before = git.run("rev-parse", "--quiet", "--verify", ref, check=False).stdout.decode().strip()
-    tip = render_commits(git, stored, rendering)
-    if tip == before:
-        return ""
-    git.run("update-ref", ref, tip)
-    return range_diff(git, (stored.commit, before), (stored.commit, tip)) if before else ""
-
-
-def render_commits(git: Git, stored: StoredRelease, rendering: Rendering) -> str:
-    """Make the rendered series' commits in the store, on no ref.
-
-    Returns:
-        The last one's id; the upstream commit where no patch changes the tree.
+        Id of the last commit; the release's own where no patch changes the tree.
     """
     from patchtool.adapters.git.patched_repository import modes_of  # late: apply --tree does not need it
 
@@ -65,17 +52,37 @@ def render_commits(git: Git, stored: StoredRelease, rendering: Rendering) -> str
     modes = modes_of(git, stored.commit, commits)
     when = git.line("log", "-1", "--format=%ct +0000", stored.commit, "--")
     stream = import_stream(commits, base=stored.commit, when=when, place=lambda path: (modes[path], path))
-    made = git.run("fast-import", "--quiet", "--done", "--date-format=raw", stdin=stream).stdout.decode().split()
-    return made[-1]
+    ids = git.run("fast-import", "--quiet", "--done", "--date-format=raw", stdin=stream).stdout.decode().split()
+    return ids[-1]
 
 
-def range_diff(git: Git, old: tuple[str, str], new: tuple[str, str]) -> str:
-    """Compare two rendered series as git does.
+def save_rendering(git: Git, stored: StoredRelease, rendering: Rendering) -> str:
+    """Commit a rendering in the store, under the ref of its release.
 
     Args:
         git: The store.
-        old: Base and tip.
-        new: Base and tip.
+        stored: The release that it was rendered on.
+        rendering: The series.
+
+    Returns:
+        ``git range-diff`` of the rendering saved before and this one; empty if there is none or nothing changed.
+    """
+    ref = f"refs/rendered/{stored.release.tag}"
+    before = git.run("rev-parse", "--quiet", "--verify", ref, check=False).stdout.decode().strip()
+    tip = commit_rendering(git, stored, rendering)
+    if tip == before:
+        return ""
+    git.run("update-ref", ref, tip)
+    return range_diff(git, (stored.commit, before), (stored.commit, tip)) if before else ""
+
+
+def range_diff(git: Git, old: tuple[str, str], new: tuple[str, str]) -> str:
+    """Compare two committed renderings with ``git range-diff``.
+
+    Args:
+        git: The store.
+        old: Ids of the release's commit and of the rendering's last.
+        new: The same of the other rendering.
     """
     ranges = [f"{base}..{tip}" for base, tip in (old, new)]
     return git.run("range-diff", "--no-color", *ranges).stdout.decode("utf-8", "surrogateescape")

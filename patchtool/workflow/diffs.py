@@ -1,9 +1,10 @@
-"""Renderings as diffs that git can apply, the same bytes on every machine."""
+"""Renderings as diffs that ``git apply`` takes; made without git, so the bytes are the same on every machine."""
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Sequence
+from itertools import takewhile
 
 from patchtool.domain.objects import blob_id
 from patchtool.domain.ports import Tree
@@ -14,7 +15,7 @@ _CONTEXT = 3
 
 
 def git_diff(path: str, before: bytes, after: bytes) -> str:
-    """One file's change in git's format, full blob ids, three lines of context.
+    """Show one file's change in git's format, with full blob ids and three lines of context.
 
     Args:
         path: In the git layout.
@@ -22,7 +23,7 @@ def git_diff(path: str, before: bytes, after: bytes) -> str:
         after: New bytes.
 
     Returns:
-        The diff; bytes that are not UTF-8 stand as surrogates, so that writing it out gives them back.
+        The diff, empty if nothing changed; bytes that are not UTF-8 are decoded with ``surrogateescape``.
     """
     if before == after:
         return ""
@@ -33,27 +34,31 @@ def git_diff(path: str, before: bytes, after: bytes) -> str:
 
 
 def _lines(data: bytes) -> list[str]:
-    """Lines as git sees them: a lone carriage return ends none."""
+    """Split as git does: only a line feed ends a line."""
     parts = data.split(b"\n")
     lines = [part + b"\n" for part in parts[:-1]] + ([parts[-1]] if parts[-1] else [])
     return [line.decode("utf-8", "surrogateescape") for line in lines]
 
 
-def diff_of(rendering: Rendering, tree: Tree, only: PatchReport | None = None) -> str:
-    """The rendered series, or one patch of it, as a diff."""
-    contents: dict[str, bytes] = {}
+def rendering_diff(rendering: Rendering, tree: Tree, only: PatchReport | None = None) -> str:
+    """Show a rendering as a diff.
+
+    Args:
+        rendering: The series.
+        tree: The tree that it was rendered on.
+        only: One patch of it, whose diff is against what the patches before it left; the whole series by default.
+    """
+    earlier: dict[str, bytes] = {}
     if only is not None:
-        for patch in rendering.patches:
-            if patch is only:
-                break
-            contents.update(patch.judgement.contents)
-    after = only.judgement.contents if only else rendering.contents
+        for patch in takewhile(lambda patch: patch is not only, rendering.patches):
+            earlier.update(patch.judgement.contents)
+    after = rendering.contents if only is None else only.judgement.contents
     return "".join(
-        git_diff(path, contents.get(path, tree.read(path) or b""), data) for path, data in sorted(after.items())
+        git_diff(path, earlier.get(path, tree.read(path) or b""), data) for path, data in sorted(after.items())
     )
 
 
-def stat(patches: Sequence[PatchReport]) -> str:
+def diff_stat(patches: Sequence[PatchReport]) -> str:
     """Lines added and removed, by patch and file."""
     rows = [(f"+{c.added}/-{c.removed}", p.info.name, c.path) for p in patches for c in p.judgement.changes]
     lines, names = (max((len(row[column]) for row in rows), default=0) for column in (0, 1))

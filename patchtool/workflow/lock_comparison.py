@@ -1,12 +1,10 @@
-"""Comparing a rendering with what the lock recorded, and recording it anew."""
+"""Comparing a rendering with what the lock recorded for the release, and recording it there."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Collection, Sequence
 
 from patchtool.adapters.store.records import StoredRelease
-from patchtool.domain.errors import ExitCode
 from patchtool.domain.lock import Lock, LockedPatch, LockedRelease
 from patchtool.domain.patch import Judgement, PatchInfo
 from patchtool.domain.ports import Tree
@@ -17,101 +15,77 @@ from patchtool.workflow.rendering import Rendering, render
 from patchtool.workflow.session import Session
 
 
-class CheckedRendering(NamedTuple):
-    """A rendering after it was held against the lock.
-
-    Args:
-        rendering: With states and proofs as the lock changes them.
-        exit_code: Of both together.
-        tree: What was rendered on.
-        notes: What a person must know.
-    """
-
-    rendering: Rendering
-    exit_code: ExitCode
-    tree: Tree
-    notes: tuple[str, ...] = ()
-
-
-def check_against_lock(rendering: Rendering, lock: Lock, release: Release | None, tree: Tree) -> CheckedRendering:
-    """Hold a rendering against the lock's record of the release.
-
-    Args:
-        rendering: What the series comes to now.
-        lock: What was recorded.
-        release: Which release this is; None for a tree that does not say.
-        tree: What was rendered on.
-    """
-    recorded = lock.releases.get(release) if release else None
-    if recorded is None:
-        return CheckedRendering(rendering, rendering.exit_code, tree)
-    patches: list[PatchReport] = []
-    notes: list[str] = []
-    accepted: set[str] = set()
-    for patch in rendering.patches:
-        locked = recorded.patches.get(patch.info.name)
-        if locked is None or locked.digest != patch.info.digest:
-            notes.append(
-                f"{patch.info.name} was edited since the lock was written: patchtool refresh {patch.info.name}"
-            )
-            patches.append(patch)
-            continue
-        if locked.accepted:
-            accepted.add(patch.info.name)
-        patches.append(patch._replace(judgement=_held_against(patch.judgement, locked)))
-    settled = Rendering(tuple(patches))
-    open_codes = [_code(p) for p in settled.patches if p.info.name not in accepted]
-    hard = [p.judgement.state.exit_code for p in settled.patches if p.judgement.state.exit_code >= ExitCode.CONFLICT]
-    return CheckedRendering(settled, max([*open_codes, *hard], default=ExitCode.OK), tree, tuple(notes))
-
-
-def _held_against(judgement: Judgement, locked: LockedPatch) -> Judgement:
-    render_checked = judgement._replace(proof=Proof(locked.proof))
-    same_start = all(locked.files.get(c.path, (c.before,))[0] == c.before for c in judgement.changes)
-    difference = locked.difference(judgement)
-    if difference and same_start and judgement.state.changes_tree and not locked.accepted:
-        return render_checked.as_state(State.DRIFTED, "differs-from-lock", difference)
-    return render_checked
-
-
-def _code(patch: PatchReport) -> ExitCode:
-    return max(patch.judgement.state.exit_code, patch.judgement.proof.exit_code)
-
-
-def render_checked(
+def render_series(
     session: Session, tree: Tree, release: Release | None, patches: Sequence[PatchInfo] | None = None
-) -> CheckedRendering:
-    """Render the series on a tree and hold it against the lock.
+) -> Rendering:
+    """Render the series on a tree and compare it with the lock.
 
     Args:
         session: The run.
         tree: The upstream state.
         release: Which release that is, where known.
-        patches: Those of the series that are asked for; all by default.
+        patches: The patches of the series to render; all by default.
     """
     project = session.project
-    chosen = with_locations(project.patches if patches is None else patches, project.lock, release)
-    return check_against_lock(render(chosen, tree, release, session.cache), project.lock, release, tree)
+    located = with_recorded_locations(project.patches if patches is None else patches, project.lock, release)
+    return compare_with_lock(render(located, tree, release, session.cache), project.lock, release)
 
 
-def with_locations(patches: Sequence[PatchInfo], lock: Lock, release: Release | None) -> tuple[PatchInfo, ...]:
-    """The series with the places that a person pointed at when the release was recorded."""
+def with_recorded_locations(patches: Sequence[PatchInfo], lock: Lock, release: Release | None) -> tuple[PatchInfo, ...]:
+    """The series with the scopes that ``rebase --at`` located when the release was recorded."""
+    recorded = lock.releases.get(release) if release else None
+    scopes = {name: patch.at for name, patch in recorded.patches.items()} if recorded else {}
+    return tuple(info.placed(info.at or scopes.get(info.name, "")) for info in patches)
+
+
+def compare_with_lock(rendering: Rendering, lock: Lock, release: Release | None) -> Rendering:
+    """Compare a rendering with the lock's record of the release.
+
+    Args:
+        rendering: The series as it renders now.
+        lock: The lock.
+        release: Which release this is; None for a tree that does not say.
+
+    Returns:
+        The rendering with recorded proofs and acceptances; a patch that renders differently is drifted.
+    """
     recorded = lock.releases.get(release) if release else None
     if recorded is None:
-        return tuple(patches)
-    places = {name: patch.at for name, patch in recorded.patches.items()}
-    return tuple(info.placed(info.at or places.get(info.name, "")) for info in patches)
+        return rendering
+    patches: list[PatchReport] = []
+    notes: list[str] = []
+    accepted: set[str] = set()
+    for patch in rendering.patches:
+        name = patch.info.name
+        locked = recorded.patches.get(name)
+        if locked is None or locked.digest != patch.info.digest:
+            notes.append(f"{name} was edited since the lock was written: patchtool refresh {name}")
+            patches.append(patch)
+            continue
+        if locked.accepted:
+            accepted.add(name)
+        patches.append(patch._replace(judgement=_compare(patch.judgement, locked)))
+    return Rendering(tuple(patches), frozenset(accepted), tuple(notes))
 
 
-def pin_moved(lock: Lock, release: Release) -> str | None:
-    """A sentence when the pin stands on a release that the lock was not written for, or None."""
+def _compare(judgement: Judgement, locked: LockedPatch) -> Judgement:
+    judgement = judgement._replace(proof=Proof(locked.proof))
+    same_input = all(locked.files.get(c.path, (c.before,))[0] == c.before for c in judgement.changes)
+    difference = locked.difference(judgement)
+    if difference and same_input and judgement.state.changes_tree and not locked.accepted:
+        return judgement.as_state(State.DRIFTED, "differs-from-lock", difference)
+    return judgement
+
+
+def pin_warning(lock: Lock, release: Release) -> str | None:
+    """Say that the pin was moved to a release that the lock was not written for; None if it was not."""
     if lock.pin is None or lock.pin == release or release in lock.releases:
         return None
-    return f"the pin is {release}, the lock was written for {lock.pin}: patchtool rebase --to {release} takes it there"
+    return f"the pin is {release}, the lock was written for {lock.pin}: run patchtool rebase --to {release}"
 
 
 def record(lock: Lock, stored: StoredRelease, rendering: Rendering) -> Lock:
-    """The lock with this rendering recorded; proofs and reviews of unchanged patches stay."""
+    """The lock with this rendering recorded; proofs and acceptances of unchanged patches are kept."""
     old = lock.releases.get(stored.release)
     patches = {}
     for patch in rendering.patches:
@@ -121,3 +95,21 @@ def record(lock: Lock, stored: StoredRelease, rendering: Rendering) -> Lock:
             now = now._replace(proof=before.proof, accepted=before.accepted)
         patches[patch.info.name] = now
     return lock.with_release(stored.release, LockedRelease(stored.commit, stored.tree, patches))
+
+
+def accept(lock: Lock, release: Release, names: Collection[str], reason: str) -> Lock:
+    """The lock with drifts and disputes on a recorded release accepted.
+
+    Args:
+        lock: The lock.
+        release: The release; where it is not recorded nothing changes.
+        names: Names of the patches.
+        reason: What was reviewed.
+    """
+    recorded = lock.releases.get(release)
+    if recorded is None:
+        return lock
+    patches = {
+        name: patch._replace(accepted=reason) if name in names else patch for name, patch in recorded.patches.items()
+    }
+    return lock._replace(releases={**lock.releases, release: recorded._replace(patches=patches)})

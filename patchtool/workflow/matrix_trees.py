@@ -1,8 +1,8 @@
-"""What the matrix runs on: a release laid out in a folder, or a folder that somebody has, every subset rendered."""
+"""The trees that the matrix runs on: a release in the store or the user's folder, and the rendered subsets."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -10,24 +10,25 @@ from patchtool.adapters.store.checkout_folder import checkout_folder
 from patchtool.adapters.store.records import StoredRelease
 from patchtool.domain.ports import Tree
 from patchtool.domain.release import Release
+from patchtool.matrix.planning.matrix_file import Matrix
 from patchtool.matrix.release_trees import ReleaseTrees
-from patchtool.workflow.lock_comparison import with_locations
+from patchtool.workflow.lock_comparison import with_recorded_locations
 from patchtool.workflow.releases import named_release
-from patchtool.workflow.rendering import Overlay, render
+from patchtool.workflow.rendering import OverlayTree, render
 from patchtool.workflow.session import Session
 
 
 @dataclass(frozen=True)
 class BaseTree:
-    """A tree to test on.
+    """An upstream tree that subsets of the series are tested on.
 
     Args:
-        release: Which release it is, or is taken for.
+        release: The release; the pin for a folder that does not say.
         tree: Its files as upstream made them.
         folder: The folder that holds ``sglang/``.
-        originals: Files in the folder that are not as upstream made them, with the bytes they had.
-        stored: The release in the store, None for a folder of somebody's.
-        notes: What a person must know.
+        originals: The upstream bytes of the files that an earlier ``apply`` changed in the folder.
+        stored: The release in the store, None for the user's folder.
+        notes: What the user should know, one sentence each.
     """
 
     release: Release
@@ -38,8 +39,24 @@ class BaseTree:
     notes: tuple[str, ...] = ()
 
 
-def ground_of_release(session: Session, text: str | None) -> BaseTree:
-    """A release from the store, laid out once in the store's folder."""
+def base_trees(session: Session, matrix: Matrix, releases: Sequence[str], folder: Path | None) -> list[BaseTree]:
+    """Open the trees to test on.
+
+    Args:
+        session: The run.
+        matrix: The matrix file.
+        releases: Releases; the pin where empty, all that the matrix names for ``all``.
+        folder: The user's folder, which is tested instead.
+    """
+    if folder is not None:
+        return [_folder_tree(session, folder)]
+    if tuple(releases) == ("all",):
+        named = {r for row in matrix.rows for r in row.releases if r is not None}
+        releases = [release.tag for release in sorted(named | {session.project.pin.release})]
+    return [_release_tree(session, text) for text in releases or (None,)]
+
+
+def _release_tree(session: Session, text: str | None) -> BaseTree:
     stored = named_release(session, text)
     store = session.store
     folder = checkout_folder(
@@ -48,8 +65,7 @@ def ground_of_release(session: Session, text: str | None) -> BaseTree:
     return BaseTree(stored.release, store.tree(stored.commit), folder, stored=stored)
 
 
-def ground_of_tree(session: Session, folder: Path) -> BaseTree:
-    """A folder that somebody has, without what we wrote there."""
+def _folder_tree(session: Session, folder: Path) -> BaseTree:
     from patchtool.adapters.worktree import open_worktree, originals, recorded
 
     worktree = open_worktree(folder)
@@ -59,21 +75,20 @@ def ground_of_tree(session: Session, folder: Path) -> BaseTree:
     notes = worktree.notes
     if worktree.release is None:
         notes = (*notes, f"{folder} does not say which release it is; taken for the pin, {pin}")
-    return BaseTree(worktree.release or pin, Overlay(worktree, before), worktree.base, before, notes=notes)
+    return BaseTree(worktree.release or pin, OverlayTree(worktree, before), worktree.base, before, notes=notes)
 
 
-def subject(session: Session, ground: BaseTree, subsets: Iterable[tuple[str, ...]]) -> ReleaseTrees:
-    """Render every subset of the series that cells need.
+def render_subsets(session: Session, base: BaseTree, subsets: Iterable[tuple[str, ...]]) -> ReleaseTrees:
+    """Render subsets of the series on a tree.
 
     Args:
         session: The run.
-        ground: The tree.
+        base: The tree.
         subsets: Names of patches, in series order.
     """
-    patches = with_locations(session.project.patches, session.project.lock, ground.release)
+    patches = with_recorded_locations(session.project.patches, session.project.lock, base.release)
     overlays: dict[tuple[str, ...], dict[str, bytes]] = {}
     for subset in subsets:
         chosen = [info for info in patches if info.name in subset]
-        contents = render(chosen, ground.tree, ground.release, session.cache).contents if chosen else {}
-        overlays[subset] = {**ground.originals, **contents}
-    return ReleaseTrees(ground.release, ground.folder, overlays)
+        overlays[subset] = {**base.originals, **render(chosen, base.tree, base.release, session.cache).contents}
+    return ReleaseTrees(base.release, base.folder, overlays)

@@ -1,4 +1,4 @@
-"""Rendering the series in memory: each patch judged on the tree that the ones before it left."""
+"""Rendering the series in memory: each patch is judged on the tree that the patches before it left."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from patchtool.domain.report import PatchReport
 from patchtool.domain.state import State
 
 Judge = Callable[[PatchInfo, Tree, "Release | None"], Judgement]
-_SETTLES = (State.APPLIED, State.LANDED, State.PARTIAL, State.DRIFTED)
+_SATISFIES_REQUIREMENT = (State.APPLIED, State.LANDED, State.PARTIAL, State.DRIFTED)
 
 
 class Rendering(NamedTuple):
@@ -29,34 +29,36 @@ class Rendering(NamedTuple):
 
     Args:
         patches: Every patch with its judgement, in order.
+        accepted: Names of the patches whose drift or dispute the user accepted.
+        notes: What the user should know, one sentence each.
     """
 
     patches: tuple[PatchReport, ...]
+    accepted: frozenset[str] = frozenset()
+    notes: tuple[str, ...] = ()
 
     @property
     def exit_code(self) -> ExitCode:
-        """The worst of all patches, by what it means for a person."""
-        codes = [p.judgement.state.exit_code for p in self.patches] + [
-            p.judgement.proof.exit_code for p in self.patches
-        ]
-        return max(codes, default=ExitCode.OK)
+        """The highest of all patches; an accepted drift or dispute counts as OK, a conflict cannot be accepted."""
+        code = ExitCode.OK
+        for patch in self.patches:
+            own = max(patch.judgement.state.exit_code, patch.judgement.proof.exit_code)
+            if own >= ExitCode.CONFLICT or patch.info.name not in self.accepted:
+                code = max(code, own)
+        return code
 
     @property
     def contents(self) -> dict[str, bytes]:
         """The new bytes of every file that the series changes."""
-        merged: dict[str, bytes] = {}
-        for patch in self.patches:
-            merged.update(patch.judgement.contents)
-        return merged
+        return {path: data for patch in self.patches for path, data in patch.judgement.contents.items()}
 
-    @property
-    def writing(self) -> tuple[PatchReport, ...]:
-        """The patches that change the tree."""
-        return tuple(p for p in self.patches if p.judgement.contents)
+    def patch(self, name: str) -> PatchReport:
+        """Return one patch of the series."""
+        return next(patch for patch in self.patches if patch.info.name == name)
 
 
 @dataclass
-class Overlay:
+class OverlayTree:
     """A tree with some files replaced in memory.
 
     Args:
@@ -78,50 +80,19 @@ class Overlay:
         return self.contents.get(path) if path in self.contents else self.base.read(path)
 
     def containing(self, word: str) -> list[str]:
-        """Paths of Python files that contain this word."""
+        """Paths of Python files that contain this word; replaced files are searched as they are below."""
         return self.base.containing(word)
 
 
-def render(
-    patches: Sequence[PatchInfo],
-    tree: Tree,
-    release: Release | None,
-    cache: JudgementCache | None = None,
-    *,
-    judge: Judge | None = None,
-) -> Rendering:
-    """Judge every patch of a series, each on what the ones before it left.
+def select_patches(
+    patches: Sequence[PatchInfo], only: Sequence[str] = (), skip: Sequence[str] = ()
+) -> tuple[PatchInfo, ...]:
+    """Select patches of the series by name.
 
     Args:
-        patches: In order.
-        tree: The upstream state.
-        release: Which release that is, where known.
-        cache: Judgements of earlier runs.
-        judge: What to ask where no earlier run knows; the engine by default.
-
-    Returns:
-        The rendering; nothing is written.
-    """
-    overlay = Overlay(tree)
-    ids = dict(tree.blob_ids({path for info in patches for path in info.footprint}))
-    reports: list[PatchReport] = []
-    for info in patches:
-        states = {r.info.name: r.judgement.state for r in reports}
-        blocked = [name for name in info.requires if states.get(name) not in _SETTLES]
-        if blocked:
-            found = states.get(blocked[0])
-            detail = f"requires {blocked[0]}, which is {found.value if found else 'left out'}"
-            judgement = Judgement(State.BLOCKED, "requirement-failed", detail)
-        else:
-            judgement = _judge(info, overlay, ids, release, cache, judge or _parsed)
-        overlay.contents.update(judgement.contents)
-        ids.update({path: blob_id(data) for path, data in judgement.contents.items()})
-        reports.append(PatchReport(info, judgement))
-    return Rendering(tuple(reports))
-
-
-def selected(patches: Sequence[PatchInfo], only: Sequence[str], skip: Sequence[str]) -> tuple[PatchInfo, ...]:
-    """Those patches of the series that are asked for.
+        patches: The series.
+        only: Names to select; all where empty.
+        skip: Names to leave out.
 
     Raises:
         InputError: A name is not in the series.
@@ -133,76 +104,14 @@ def selected(patches: Sequence[PatchInfo], only: Sequence[str], skip: Sequence[s
     return tuple(i for i in patches if (not only or i.name in only) and i.name not in skip)
 
 
-def cached_rendering(
-    patches: Sequence[PatchInfo], tree: Tree, release: Release | None, cache: JudgementCache
-) -> Rendering | None:
-    """The rendering as far as earlier runs know all of it, or None; no parser is loaded."""
-    try:
-        return render(patches, tree, release, cache, judge=_unknown)
-    except _NotKeptError:
-        return None
-
-
-class _NotKeptError(Exception):
-    """A judgement that no earlier run made."""
-
-
-def _unknown(info: PatchInfo, tree: Tree, release: Release | None) -> Judgement:
-    del info, tree, release
-    raise _NotKeptError
-
-
-def _parsed(info: PatchInfo, tree: Tree, release: Release | None) -> Judgement:
-    from patchtool.semantic.kind import SemanticKind  # late: a cached path needs no parser
+def _judge_now(info: PatchInfo, tree: Tree, release: Release | None) -> Judgement:
+    from patchtool.semantic.kind import SemanticKind  # late: cached judgements need no parser
 
     judgement = SemanticKind().judge(info, tree, release)
-    return judgement._replace(changes=tuple(_counted(c, judgement, tree) for c in judgement.changes))
+    return judgement._replace(changes=tuple(_with_line_counts(c, judgement, tree) for c in judgement.changes))
 
 
-def _judge(
-    info: PatchInfo,
-    tree: Tree,
-    ids: Mapping[str, str],
-    release: Release | None,
-    cache: JudgementCache | None,
-    judge: Judge,
-) -> Judgement:
-    """A judgement from the cache, or a new one; one made without a look beside the targets is kept for them alone."""
-    complete = _is_older(info, release) or all(path in ids for path in info.targets)
-    if cache is None or not complete:  # a file that moved is searched for in the whole tree
-        return judge(info, tree, release)
-    narrow, wide = (_key(info, ids, release, paths) for paths in (info.targets, info.footprint))
-    found = cache.get(narrow) or (cache.get(wide) if wide != narrow else None)
-    if found is not None:
-        return found
-    judgement = judge(info, tree, release)
-    if judgement.state is not State.CRASHED:
-        cache.put(wide if judgement.consulted else narrow, judgement)
-    return judgement
-
-
-def _is_older(info: PatchInfo, release: Release | None) -> bool:
-    """Whether a release is older than the code that a patch is about."""
-    return bool(info.since and release and release < Release(info.since))
-
-
-def _key(info: PatchInfo, ids: Mapping[str, str], release: Release | None, paths: Sequence[str]) -> str:
-    """What a judgement depends on: the patch, the blobs it looks at, the tool and the grammar it runs on."""
-    parts = [engine_digest(), sys.version.split()[0], info.digest, info.at, str(_is_older(info, release))]
-    parts += [f"{path} {ids.get(path, '-')}" for path in paths]
-    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
-
-
-@lru_cache(maxsize=1)
-def engine_digest() -> str:
-    """What tells one version of the engine from another, edits in a checkout included."""
-    folder = Path(patchtool.__file__).parent
-    files = [*sorted((folder / "semantic").rglob("*.py")), folder / "domain" / "patch.py"]
-    stats = [(path.relative_to(folder).as_posix(), path.stat()) for path in files]
-    return patchtool.__version__ + ";".join(f"{name} {s.st_size} {s.st_mtime_ns}" for name, s in stats)
-
-
-def _counted(change: Change, judgement: Judgement, tree: Tree) -> Change:
+def _with_line_counts(change: Change, judgement: Judgement, tree: Tree) -> Change:
     import difflib
 
     before = (tree.read(change.path) or b"").splitlines()
@@ -215,3 +124,103 @@ def _counted(change: Change, judgement: Judgement, tree: Tree) -> Change:
             removed += old_stop - old_start
             added += new_stop - new_start
     return change._replace(added=added, removed=removed)
+
+
+def render(
+    patches: Sequence[PatchInfo],
+    tree: Tree,
+    release: Release | None,
+    cache: JudgementCache | None = None,
+    *,
+    judge: Judge = _judge_now,
+) -> Rendering:
+    """Judge every patch of a series, each on what the patches before it left; nothing is written.
+
+    Args:
+        patches: In order.
+        tree: The upstream state.
+        release: Which release that is, where known.
+        cache: Judgements of earlier runs.
+        judge: Makes the judgements that are not cached.
+    """
+    overlay = OverlayTree(tree)
+    ids = dict(tree.blob_ids({path for info in patches for path in info.footprint}))
+    reports: list[PatchReport] = []
+    states: dict[str, State] = {}
+    for info in patches:
+        failed = next((name for name in info.requires if states.get(name) not in _SATISFIES_REQUIREMENT), None)
+        if failed is None:
+            judgement = _judge(info, overlay, ids, release, cache, judge)
+        else:
+            state = states[failed].value if failed in states else "left out"
+            judgement = Judgement(State.BLOCKED, "requirement-failed", f"requires {failed}, which is {state}")
+        overlay.contents.update(judgement.contents)
+        ids.update({path: blob_id(data) for path, data in judgement.contents.items()})
+        states[info.name] = judgement.state
+        reports.append(PatchReport(info, judgement))
+    return Rendering(tuple(reports))
+
+
+class _NotCachedError(Exception):
+    pass
+
+
+def _not_cached(info: PatchInfo, tree: Tree, release: Release | None) -> Judgement:
+    del info, tree, release
+    raise _NotCachedError
+
+
+def cached_rendering(
+    patches: Sequence[PatchInfo], tree: Tree, release: Release | None, cache: JudgementCache
+) -> Rendering | None:
+    """Render from cached judgements alone, without loading a parser; None if one is missing."""
+    try:
+        return render(patches, tree, release, cache, judge=_not_cached)
+    except _NotCachedError:
+        return None
+
+
+def _judge(
+    info: PatchInfo,
+    tree: Tree,
+    ids: Mapping[str, str],
+    release: Release | None,
+    cache: JudgementCache | None,
+    judge: Judge,
+) -> Judgement:
+    """Look a judgement up, or make it and cache it.
+
+    The key holds the blob ids of the targets, and those of the whole footprint if the judgement read more than the
+    targets. Before it is made that is not known, so both keys are tried.
+    """
+    complete = _predates(release, info) or all(path in ids for path in info.targets)
+    if cache is None or not complete:  # the whole tree is searched for a file that moved: no key covers that
+        return judge(info, tree, release)
+    narrow, wide = (_key(info, ids, release, paths) for paths in (info.targets, info.footprint))
+    cached = cache.get(narrow) or (cache.get(wide) if wide != narrow else None)
+    if cached is not None:
+        return cached
+    judgement = judge(info, tree, release)
+    if judgement.state is not State.CRASHED:
+        cache.put(wide if judgement.consulted else narrow, judgement)
+    return judgement
+
+
+def _predates(release: Release | None, info: PatchInfo) -> bool:
+    return bool(info.since and release and release < Release(info.since))
+
+
+def _key(info: PatchInfo, ids: Mapping[str, str], release: Release | None, paths: Sequence[str]) -> str:
+    """Hash what a judgement depends on: the patch, the blobs it reads, the tool, and the grammar of this Python."""
+    parts = [_engine_digest(), sys.version.split()[0], info.digest, info.at, str(_predates(release, info))]
+    parts += [f"{path} {ids.get(path, '-')}" for path in paths]
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+
+
+@lru_cache(maxsize=1)
+def _engine_digest() -> str:
+    """Identify this version of the engine, including edits in a checkout, by its files' sizes and times."""
+    folder = Path(patchtool.__file__).parent
+    files = [*sorted((folder / "semantic").rglob("*.py")), folder / "domain" / "patch.py"]
+    stats = [(path.relative_to(folder).as_posix(), path.stat()) for path in files]
+    return patchtool.__version__ + ";".join(f"{name} {s.st_size} {s.st_mtime_ns}" for name, s in stats)

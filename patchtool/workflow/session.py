@@ -16,18 +16,16 @@ from patchtool.domain.patch import Judgement
 from patchtool.domain.release import Release
 
 Progress = Callable[[str, int, int], None]
-"""Told what is done, how much of it, and how much there is; bytes."""
+"""Called with what is under way, how much of it is done and how much there is: bytes, releases or cells."""
 
 
-def _silent(what: str, done: int, total: int) -> None:
-    """Show nothing."""
+def _no_progress(what: str, done: int, total: int) -> None:
+    pass
 
 
-class _Reading(JudgementCache):
-    """Judgements of earlier runs, to which nothing is added."""
-
+class _ReadOnlyCache(JudgementCache):
     def put(self, key: str, judgement: Judgement) -> None:
-        """Keep nothing."""
+        pass
 
 
 @dataclass(frozen=True)
@@ -40,8 +38,8 @@ class Session:
         offline: Whether the network is forbidden.
         find_links: A folder of wheels, or one wheel, to take artifacts from instead of the network.
         lock_timeout: Seconds to wait for another run.
-        progress: Where to tell of long work.
-        keep: Whether judgements are kept for later runs; a dry run keeps nothing.
+        progress: Called during long work.
+        cache_writes: Whether judgements are cached for later runs; a dry run writes nothing.
     """
 
     folder: Path | None = None
@@ -49,8 +47,8 @@ class Session:
     offline: bool = False
     find_links: Path | None = None
     lock_timeout: float = LOCK_TIMEOUT
-    progress: Progress = _silent
-    keep: bool = True
+    progress: Progress = _no_progress
+    cache_writes: bool = True
 
     @cached_property
     def project(self) -> Project:
@@ -79,15 +77,20 @@ class Session:
     @cached_property
     def cache(self) -> JudgementCache:
         """Judgements of earlier runs."""
-        return (JudgementCache if self.keep else _Reading)(self.store.path / "judgements")
+        return (JudgementCache if self.cache_writes else _ReadOnlyCache)(self.store.path / "judgements")
+
+    @property
+    def can_fetch(self) -> bool:
+        """Whether there is anywhere to fetch an artifact from."""
+        return not self.offline or self.find_links is not None
 
     def notes(self) -> tuple[str, ...]:
-        """What a user must know about where the series came from."""
+        """What the user should know about where the series came from."""
         return ("no project here: this is the series that ships with patchtool",) if self.project.packaged else ()
 
 
-def missing(release: Release) -> EnvironmentFault:
-    """The error for a release that is not in the store."""
+def not_in_store(release: Release) -> EnvironmentFault:
+    """Create the error for a release that is not in the store and may not be fetched."""
     return EnvironmentFault(
         f"{release} is not in the store",
         hint=f"patchtool fetch {release}, or patchtool fetch {release} --find-links DIR with its wheel in DIR",

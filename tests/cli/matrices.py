@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from patchtool.workflow.matrix_results import document
+from patchtool.workflow.matrix_results import matrix_document
 from tests.cli.run_of_cells import judged, proofs
 from tests.cli.surveys import EVIL
 
@@ -12,7 +12,7 @@ SUBSETS: tuple[tuple[str, ...], ...] = ((), ("one_fix",), ("two_fix",), PATCHES)
 
 def mixed() -> dict[str, Any]:
     """A cell of every kind, judged by the real judge."""
-    return run(**document(judged(), proofs()))
+    return run(**matrix_document(judged(), proofs()))
 
 
 def run(cells: list[dict[str, Any]], proofs: list[dict[str, Any]], notes: tuple[str, ...] = ()) -> dict[str, Any]:

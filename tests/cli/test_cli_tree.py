@@ -33,11 +33,11 @@ def apply_and_check(me: Person, tree: Path) -> None:
     assert bytes_of(tree) != pristine
     again = me("apply", "--tree", tree)
     assert again.code == 0
-    assert "is already as it should be, nothing to do" in again.out
+    assert "is up to date, nothing to do" in again.out
     assert snapshot(tree) == patched
-    told = me("status", "--tree", tree, "--json")
-    assert (told.code, set(told.states.values())) == (0, {"applied"})
-    assert any("the series is applied here" in note for note in told.document["notes"])
+    status = me("status", "--tree", tree, "--json")
+    assert (status.code, set(status.states.values())) == (0, {"applied"})
+    assert any("an earlier run applied the series here" in note for note in status.document["notes"])
     assert snapshot(tree) == patched
     out = me("unapply", "--tree", tree, "--json")
     assert out.code == 0
@@ -390,12 +390,12 @@ def test_two_runs_on_one_tree_are_one(me: Person, clone: Path) -> None:
     assert git(clone, "rev-list", "--count", "main..HEAD") == "4"
 
 
-def test_a_killed_run_is_told_in_words(me: Person, clone: Path) -> None:
+def test_status_and_apply_report_a_killed_run(me: Person, clone: Path) -> None:
     assert me("apply", "--tree", clone).code == 0
     state = clone / ".git" / "patchtool"
     (state / "applied.json").rename(state / "journal.json")
     looked = me("status", "--tree", clone)
-    assert "a run that wrote here was killed" in looked.out
+    assert "an earlier run was killed while it wrote here" in looked.out
     answer = me("apply", "--tree", clone)
     assert answer.code == 0
     assert answer.out.count("an earlier run that was writing the series for v0.5.13 was killed") == 1

@@ -26,7 +26,7 @@ from patchtool.matrix.release_trees import ReleaseTrees
 from patchtool.matrix.running.run import run_cells
 from patchtool.matrix.static import STATIC_TESTS
 from patchtool.matrix.verdict import cell_verdicts, patch_proofs
-from patchtool.workflow.rendering import render, selected
+from patchtool.workflow.rendering import render, select_patches
 from tests.matrix.mutants import fates, mutant_cells, mutated, read_mutants
 
 pytestmark = pytest.mark.emulated
@@ -65,7 +65,7 @@ class Rendered:
         applied = self.series.applied
         subsets = [subset for size in range(len(applied) + 1) for subset in combinations(applied, size)]
         overlays = {
-            subset: self._render(selected(self._infos, subset, ()), release).contents for subset in subsets if subset
+            subset: self._render(select_patches(self._infos, subset), release).contents for subset in subsets if subset
         }
         self.subject = ReleaseTrees(release, root, overlays)
 
