@@ -1,7 +1,7 @@
 """The public API for patch authors.
 
-A patch is a goal, not a diff: where (a scope), what is there (a template of the code before), what must be there
-(goals), and what shows that it is needed (a defect). Importing this package loads neither LibCST nor anything heavy.
+A patch states where it applies (a scope), the code before (a template), what must be there afterwards (goals), and what
+shows that it is needed (a defect). Importing this package does not load LibCST.
 """
 
 from patchtool.semantic.vocabulary.patch import (

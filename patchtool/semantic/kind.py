@@ -1,8 +1,7 @@
-"""The semantic kind of patch: load, find, examine, decide, render, verify."""
+"""The semantic kind of patch: loads a codemod, judges it on a tree, and renders and verifies the result."""
 
 from __future__ import annotations
 
-import ast
 import traceback
 from collections.abc import Sequence
 from dataclasses import replace
@@ -13,23 +12,24 @@ from patchtool.domain.patch import Candidate, Change, GoalEvidence, Judgement, P
 from patchtool.domain.ports import Tree
 from patchtool.domain.release import Release
 from patchtool.domain.state import State
-from patchtool.semantic.judging.candidates import candidates
+from patchtool.semantic.judging.candidates import nearest_candidates
 from patchtool.semantic.judging.decide import Decision, decide
 from patchtool.semantic.judging.examine import RuleVerdict, examine
 from patchtool.semantic.judging.facts import missing_facts
-from patchtool.semantic.language.source import Source, Unparsable
+from patchtool.semantic.language.scopes import DEFINITIONS
+from patchtool.semantic.language.source import ParseError, Source
 from patchtool.semantic.load import CodemodError, load_codemod
-from patchtool.semantic.vocabulary.goals import Held
+from patchtool.semantic.vocabulary.goals import GoalStatus
 from patchtool.semantic.vocabulary.patch import Rule, SemanticPatch
 from patchtool.semantic.writing.fill import CannotFill
 
 
-class Located(NamedTuple):
-    """Where a patch's targets are in a tree.
+class Targets(NamedTuple):
+    """A patch's target files in a tree.
 
     Args:
-        sources: Parsed files by the path the patch names.
-        moved: Paths that were found elsewhere, old to new.
+        sources: The parsed files by the path in the patch's metadata.
+        moved: The new paths of files that moved, by the path in the metadata.
     """
 
     sources: dict[str, Source]
@@ -37,156 +37,140 @@ class Located(NamedTuple):
 
 
 class SemanticKind:
-    """Judges patches stated with templates and goals."""
+    """Patches stated with templates and goals in a ``codemod.py``."""
 
     def judge(self, info: PatchInfo, tree: Tree, release: Release | None) -> Judgement:
-        """Decide the patch's state on a tree and render it.
-
-        Args:
-            info: The patch.
-            tree: What it is judged on.
-            release: Which release that is, where known.
+        """Decide the patch's state on a tree and render it; see ``PatchKind``.
 
         Returns:
-            The judgement; for a codemod that raises, ``crashed`` with the traceback.
+            The judgement; ``crashed``, with the traceback, for a codemod that raises.
         """
         try:
             patch = load_codemod(info.codemod)
             return judge_patch(info, patch, tree, release)
         except CodemodError as error:
             return Judgement(State.CRASHED, "codemod-unusable", str(error))
-        except (Exception, SystemExit) as error:  # noqa: BLE001 -- a codemod is the user's code: what it raises is its state
+        except (Exception, SystemExit) as error:  # noqa: BLE001 -- a codemod is user code: an exception is its result
             text = f"{type(error).__name__}: {error}"
             return Judgement(State.CRASHED, "codemod-raised", text, trace=traceback.format_exc())
 
 
 def judge_patch(info: PatchInfo, patch: type[SemanticPatch], tree: Tree, release: Release | None) -> Judgement:
-    """Decide the state of a patch that is loaded; whatever its own code raises comes through."""
+    """Decide the state of a loaded patch and render it.
+
+    Raises:
+        Exception: Whatever the patch's own code raises.
+    """
     rules = [r if r.target else replace(r, target=info.targets[0]) for r in patch.all_rules()]
     if info.at:
         path, _, symbol = info.at.rpartition(":")
-        rules = [replace(rule, target=path, scope=pointed(rule.scope, symbol)) for rule in rules]
+        rules = [replace(rule, target=path, scope=relocated(rule.scope, symbol)) for rule in rules]
         info = info._replace(targets=(path,))
-    located = locate(info, rules, tree, release)
-    if isinstance(located, Judgement):
-        return located
-    verdicts = examine_all(patch, rules, located.sources)
+    targets = _read_targets(info, rules, tree, release)
+    if isinstance(targets, Judgement):
+        return targets
+    verdicts = _examine_all(patch, rules, targets.sources)
     decision = decide(verdicts, independent=patch.independent)
+    judgement = _judgement(decision, verdicts, targets.sources)
     if not decision.write:
-        return report(decision, verdicts, located.sources)
+        return judgement
     missing, notes = missing_facts(patch.facts, tree)
-    base = report(decision, verdicts, located.sources, notes)
+    judgement = judgement._replace(notes=notes)
     if missing:
-        judgement = base.as_state(State.CONFLICT, "fact-missing", missing)
+        judgement = judgement.as_state(State.CONFLICT, "fact-missing", missing)
     else:
-        judgement = _write(patch, rules, decision, located, base)
+        judgement = _render(patch, rules, decision, targets, judgement)
     return judgement._replace(consulted=bool(patch.facts))
 
 
-def _write(
-    patch: type[SemanticPatch], rules: Sequence[Rule], decision: Decision, located: Located, base: Judgement
+def _render(
+    patch: type[SemanticPatch], rules: Sequence[Rule], decision: Decision, targets: Targets, judgement: Judgement
 ) -> Judgement:
-    from patchtool.semantic.writing.write import write_rules  # late: what landed is not written
+    from patchtool.semantic.writing.write import write_rules  # late: a landed patch writes nothing
 
     try:
-        after = write_rules(decision.write, located.sources)
+        after = write_rules(decision.write, targets.sources)
     except CannotFill as error:
-        return base.as_state(State.CONFLICT, error.reason, error.detail)
-    outcome = decide(examine_all(patch, rules, after), independent=patch.independent)
+        return judgement.as_state(State.CONFLICT, error.reason, error.detail)
+    outcome = decide(_examine_all(patch, rules, after), independent=patch.independent)
     if outcome.state is not State.LANDED:
         detail = f"after writing: {outcome.detail or outcome.state.value}"
-        return base.as_state(State.CONFLICT, "result-not-landed", detail)
-    changed = [(old, after[named]) for named, old in located.sources.items() if after[named].data != old.data]
+        return judgement.as_state(State.CONFLICT, "result-not-landed", detail)
+    changed = [(old, after[named]) for named, old in targets.sources.items() if after[named].data != old.data]
     changes = tuple(Change(old.path, blob_id(old.data), blob_id(new.data)) for old, new in changed)
     contents = {new.path: new.data for _, new in changed}
-    goals = tuple(goal._replace(held_after=True) for goal in base.goals)
-    done = base._replace(goals=goals, changes=changes, contents=contents)
-    if located.moved:
-        analyses = ", ".join(f"{old} is now {new}" for old, new in located.moved.items())
-        return done.as_state(State.DRIFTED, "target-moved", analyses)
-    return done
+    goals = tuple(goal._replace(held_after=True) for goal in judgement.goals)
+    rendered = judgement._replace(goals=goals, changes=changes, contents=contents)
+    if targets.moved:
+        moved = ", ".join(f"{old} is now {new}" for old, new in targets.moved.items())
+        return rendered.as_state(State.DRIFTED, "target-moved", moved)
+    return rendered
 
 
-def pointed(scope: str, symbol: str) -> str:
-    """A rule's scope where a person says it is now: the whole of it, or its class.
+def relocated(scope: str, symbol: str) -> str:
+    """Return a rule's scope at the location that the user gave.
 
     Args:
-        scope: As the rule states it, ``Class.method``.
-        symbol: Another symbol; with fewer parts than the scope it stands for the scope's first ones.
+        scope: As stated by the rule, ``Class.method``.
+        symbol: The new symbol; with fewer parts than the scope, it replaces the scope's first parts.
     """
-    ours, theirs = scope.split("."), symbol.split(".")
-    return ".".join(theirs + ours[len(theirs) :])
+    new = symbol.split(".")
+    return ".".join(new + scope.split(".")[len(new) :])
 
 
-def examine_all(patch: type[SemanticPatch], rules: Sequence[Rule], sources: dict[str, Source]) -> list[RuleVerdict]:
-    """Examine every rule; names that one rule finds hold for the next."""
+def _examine_all(patch: type[SemanticPatch], rules: Sequence[Rule], sources: dict[str, Source]) -> list[RuleVerdict]:
+    """Examine every rule; names that one rule finds are used by the next."""
     names = dict(patch.names)
     return [examine(rule, sources[rule.target], names) for rule in rules]
 
 
-def locate(info: PatchInfo, rules: Sequence[Rule], tree: Tree, release: Release | None) -> Located | Judgement:
-    """Read and parse the targets; a file that moved is found by the symbol it must define.
-
-    Returns:
-        The sources, or the judgement that ends the matter: absent, or a conflict.
-    """
+def _read_targets(info: PatchInfo, rules: Sequence[Rule], tree: Tree, release: Release | None) -> Targets | Judgement:
+    """Read and parse the targets, or judge the patch where that is impossible; a file that moved is found by symbol."""
     sources: dict[str, Source] = {}
     moved: dict[str, str] = {}
     for path in info.targets:
-        data, found = tree.read(path), path
+        data, actual = tree.read(path), path
         if data is None:
             if info.since and release is not None and release < Release(info.since):
                 return Judgement(State.ABSENT, "before-since", f"{path} does not exist before v{info.since}")
-            homes = find_home([rule for rule in rules if rule.target == path], tree)
-            if len(homes) != 1:
-                detail = f"{path} does not exist" + (f"; {', '.join(homes)} define its symbols" if homes else "")
-                near = tuple(Candidate(home, 1, rules[0].scope, 1.0, "") for home in homes)
+            files = _files_defining([rule.scope for rule in rules if rule.target == path], tree)
+            if len(files) != 1:
+                detail = f"{path} does not exist" + (f"; {', '.join(files)} define its symbols" if files else "")
+                near = tuple(Candidate(file, 1, rules[0].scope, 1.0, "") for file in files)
                 return Judgement(State.CONFLICT, "target-missing", detail, candidates=near)
-            found = homes[0]
-            moved[path] = found
-            data = tree.read(found) or b""
+            actual = moved[path] = files[0]
+            data = tree.read(actual) or b""
         try:
-            sources[path] = Source.parse(found, data)
-        except Unparsable as error:
-            return Judgement(State.CONFLICT, "target-unparsable", error.problem)
-    return Located(sources, moved)
+            sources[path] = Source.parse(actual, data)
+        except ParseError as error:
+            return Judgement(State.CONFLICT, "target-unparsable", str(error))
+    return Targets(sources, moved)
 
 
-def find_home(rules: Sequence[Rule], tree: Tree) -> list[str]:
-    """Files that define all the symbols which the rules of a missing file are about."""
-    owners = sorted({rule.scope.split(".")[0] for rule in rules})
-    homes: set[str] | None = None
-    for owner in owners:
-        here = {path for path in tree.containing(owner) if _defines(tree.read(path) or b"", owner)}
-        homes = here if homes is None else homes & here
-    return sorted(homes or ())
+def _files_defining(scopes: Sequence[str], tree: Tree) -> list[str]:
+    """Files that define the outermost symbols of all these scopes."""
+    symbols = sorted({scope.split(".")[0] for scope in scopes})
+    files = [{p for p in tree.containing(s) if _defines(tree.read(p) or b"", s)} for s in symbols]
+    return sorted(set.intersection(*files)) if files else []
 
 
 def _defines(data: bytes, symbol: str) -> bool:
     try:
         body = Source.parse("", data).tree.body
-    except Unparsable:
+    except ParseError:
         return False
-    kinds = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-    return any(isinstance(statement, kinds) and statement.name == symbol for statement in body)
+    return any(isinstance(statement, DEFINITIONS) and statement.name == symbol for statement in body)
 
 
-def report(
-    decision: Decision,
-    verdicts: Sequence[RuleVerdict],
-    sources: dict[str, Source],
-    notes: tuple[str, ...] = (),
-) -> Judgement:
-    """Put a decision and its evidence into words."""
-    goals = tuple(
-        GoalEvidence(name, f.held is Held.YES, f.held is Held.YES, f"{v.path}:{f.where}" if f.where else f.why)
-        for v in verdicts
-        for name, f in v.goals.items()
-    )
-    sites = tuple(Site(v.path, match.line, p.scope.symbol, v.rule.name) for v in verdicts for p, match in v.matches)
-    near: list[Candidate] = []
-    if decision.state is State.CONFLICT:
-        for verdict in verdicts:
-            if not verdict.matches and not verdict.landed:
-                near += candidates(verdict, sources[verdict.rule.target])
-    return Judgement(decision.state, decision.reason, decision.detail, goals, sites, tuple(near), notes=notes)
+def _judgement(decision: Decision, verdicts: Sequence[RuleVerdict], sources: dict[str, Source]) -> Judgement:
+    """Return a decision with its evidence, before anything is rendered."""
+    goals = []
+    for verdict in verdicts:
+        for name, result in verdict.goals.items():
+            met = result.status is GoalStatus.MET
+            evidence = f"{verdict.path}:{result.line}" if result.line else result.detail
+            goals.append(GoalEvidence(name, met, met, evidence))
+    sites = tuple(Site(v.path, m.line, a.scope.symbol, v.rule.name) for v in verdicts for a, m in v.matches)
+    missing = [v for v in verdicts if decision.state is State.CONFLICT and not v.matches and not v.landed]
+    near = tuple(c for verdict in missing for c in nearest_candidates(verdict, sources[verdict.rule.target]))
+    return Judgement(decision.state, decision.reason, decision.detail, tuple(goals), sites, near)

@@ -1,8 +1,8 @@
-"""What ``patchtool check`` wants to know of a codemod, each complaint with the line it is about.
+"""What ``patchtool check`` reports about a codemod, each diagnostic with its line.
 
-A patch proves itself on small look-alike files of its own, never on upstream's code: ``cases/<case>/before.py`` with
-the bytes it must become in ``after.py``, ``cases/<case>/landed.py`` where nothing is to be done, and
-``cases/<case>/conflict.py`` that must be refused. Each is judged as the patch's first target.
+A patch is tested on small files of its own, never on upstream's code: ``cases/<case>/before.py`` must become
+``after.py`` byte for byte, ``cases/<case>/landed.py`` must be judged landed, and ``cases/<case>/conflict.py`` must be
+a conflict or ambiguous. Each is judged as the patch's first target.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ _TEMPLATES = frozenset({"anchor", "pattern", "patterns", "mention", "uses", "ahe
 
 
 @dataclass(frozen=True)
-class Complaint:
-    """Something wrong with a patch.
+class Diagnostic:
+    """A problem in a patch.
 
     Args:
-        path: The file it is about.
+        path: The file.
         line: One-based.
-        code: Short name of what is wrong.
+        code: Short name of the rule that is violated.
         message: One sentence.
     """
 
@@ -43,57 +43,56 @@ class Complaint:
     message: str
 
 
-def lint(info: PatchInfo) -> list[Complaint]:
+def lint(info: PatchInfo) -> list[Diagnostic]:
     """Check a patch's codemod and its cases.
 
     Args:
-        info: The patch; its ``codemod`` is the file, its ``cases`` folder stands beside it.
+        info: The patch; its ``cases`` folder is next to its codemod.
     """
     path = Path(info.codemod)
     try:
         tree = ast.parse(path.read_bytes())
         patch = load_codemod(info.codemod)
     except SyntaxError as error:
-        return [Complaint(info.codemod, error.lineno or 1, "codemod-unusable", error.msg)]
+        return [Diagnostic(info.codemod, error.lineno or 1, "codemod-unusable", error.msg)]
     except CodemodError as error:
-        return [Complaint(info.codemod, 1, "codemod-unusable", str(error))]
-    except Exception as error:  # noqa: BLE001 -- a codemod is the user's code: whatever it raises is a finding
-        lines = [at for frame, at in traceback.walk_tb(error.__traceback__) if frame.f_code.co_filename == info.codemod]
-        return [Complaint(info.codemod, (lines or [1])[-1], "codemod-raised", f"{type(error).__name__}: {error}")]
-    found = [Complaint(info.codemod, _line(tree, about), code, text) for about, code, text in _statics(info, patch)]
-    return found or list(_cases(info, patch, path.parent / "cases", _line(tree, patch.__name__)))
+        return [Diagnostic(info.codemod, 1, "codemod-unusable", str(error))]
+    except Exception as error:  # noqa: BLE001 -- a codemod is user code: an exception is a diagnostic
+        calls = traceback.extract_tb(error.__traceback__)
+        lines = [call.lineno or 1 for call in calls if call.filename == info.codemod]
+        return [Diagnostic(info.codemod, (lines or [1])[-1], "codemod-raised", f"{type(error).__name__}: {error}")]
+    rules = [Diagnostic(info.codemod, _line(tree, text), code, why) for text, code, why in _check_rules(info, patch)]
+    return rules or list(_check_cases(info, patch, path.parent / "cases", _line(tree, patch.__name__)))
 
 
 _OWN_RESULT = "result-not-landed"
-Static = tuple[str, str, str]
-"""The text in the codemod that a complaint is about, its code and its message."""
+_Finding = tuple[str, str, str]
+"""Text in the codemod by which the line is located, code and message."""
 
 
-def _statics(info: PatchInfo, patch: type[SemanticPatch]) -> Iterator[Static]:
+def _check_rules(info: PatchInfo, patch: type[SemanticPatch]) -> Iterator[_Finding]:
     rules = patch.all_rules()
     if not rules:
         yield patch.__name__, "no-rule", f"{patch.__name__} states no rule"
     for rule in rules:
-        bad = list(_bad_templates(rule))
-        yield from bad
-        if not bad:
-            yield from _rule(info, rule, patch.names)
+        invalid = list(_invalid_templates(rule))
+        yield from invalid or _check_rule(info, rule, patch.names)
     for fact in patch.facts:
-        yield from _bad_templates(fact)
+        yield from _invalid_templates(fact)
         if fact.path not in info.footprint:
-            yield fact.path, "fact-not-read", f"{fact.path} is looked at but not among the patch's targets and reads"
+            yield fact.path, "fact-not-read", f"{fact.path} is read but is not in the patch's targets or reads"
 
 
-def _bad_templates(root: object) -> Iterator[Static]:
-    for text in texts(root):
+def _invalid_templates(root: object) -> Iterator[_Finding]:
+    for text in template_texts(root):
         try:
             template(text)
         except TemplateError as error:  # noqa: PERF203 -- a few templates
             yield text, "template-invalid", str(error)
 
 
-def texts(root: object) -> Iterator[str]:
-    """Every template that is stated somewhere in a rule or a fact."""
+def template_texts(root: object) -> Iterator[str]:
+    """Yield every template in a rule or a fact."""
     for name in _members(root):
         value = getattr(root, name)
         several = isinstance(value, tuple) and not _members(value)
@@ -102,58 +101,55 @@ def texts(root: object) -> Iterator[str]:
             yield from (text for text in (value if several else (value,)) if isinstance(text, str))
         parts: Iterable[object] = value.values() if isinstance(value, Mapping) else value if several else [value]
         for part in parts:
-            yield from texts(part)
+            yield from template_texts(part)
 
 
 def _members(root: object) -> Sequence[str]:
-    """Names of the members of a record, be it a dataclass or a named tuple; none for anything else."""
+    """Field names of a dataclass or a named tuple; none for anything else."""
     if is_dataclass(root) and not isinstance(root, type):
         return [spec.name for spec in fields(root)]
-    found: Sequence[str] = getattr(root, "_fields", ()) if isinstance(root, tuple) else ()
-    return found
+    names: Sequence[str] = getattr(root, "_fields", ()) if isinstance(root, tuple) else ()
+    return names
 
 
-def _rule(info: PatchInfo, rule: Rule, names: Mapping[str, str]) -> Iterator[Static]:
+def _check_rule(info: PatchInfo, rule: Rule, names: Mapping[str, str]) -> Iterator[_Finding]:
     if rule.target not in info.targets and (rule.target or len(info.targets) != 1):
-        yield rule.name, "target-unknown", f"{rule.name}: {rule.target or 'no file'} is not among the patch's targets"
+        yield rule.name, "target-unknown", f"{rule.name}: {rule.target or 'no file'} is not in the patch's targets"
     if not rule.goals:
-        yield rule.name, "no-goal", f"{rule.name}: without a goal nothing shows that the fix is there"
+        yield rule.name, "no-goal", f"{rule.name}: states no goal, so it can never be judged landed"
     if rule.defect is None and not rule.replaces:
-        yield rule.name, "no-defect", f"{rule.name}: an insertion must state the defect it cures; an anchor is none"
+        yield rule.name, "no-defect", f"{rule.name}: an insertion must state the defect it fixes"
     where = dict(rule.edit.where) if isinstance(rule.edit, Edit) else {}
     for hole in [*rule.roles, *names, *where]:
         if not is_hole(hole):
-            yield (
-                hole,
-                "not-a-hole",
-                f"{rule.name}: {hole} is not spelled like a hole (capitals and a trailing underscore)",
-            )
-    yield from _holes(rule, names)
+            text = f"{rule.name}: {hole} is not a hole, which is capitals with a trailing underscore"
+            yield hole, "not-a-hole", text
+    yield from _check_holes(rule, names)
 
 
-def _holes(rule: Rule, names: Mapping[str, str]) -> Iterator[Static]:
+def _check_holes(rule: Rule, names: Mapping[str, str]) -> Iterator[_Finding]:
     if isinstance(rule.edit, Transform):
         return
     anchor = template(rule.edit.anchor).holes if isinstance(rule.edit, Edit) else frozenset()
     bound = {*anchor, *rule.roles, *names}
     for goal in rule.given:
-        bound |= {hole for text in texts(goal) for hole in template(text).holes}
+        bound |= {hole for text in template_texts(goal) for hole in template(text).holes}
     if isinstance(rule.edit, Edit):
-        bound |= {h for demand in rule.edit.where.values() for text in texts(demand) for h in template(text).holes}
+        bound |= {h for c in rule.edit.where.values() for text in template_texts(c) for h in template(text).holes}
         for hole in sorted(set(rule.edit.where) - bound):
-            yield hole, "hole-unknown", f"{rule.name}: there is a demand on {hole}, which no template has"
+            yield hole, "hole-unknown", f"{rule.name}: a constraint is on {hole}, which no template has"
     if rule.methods is not None:
         bound |= {rule.methods.hole, rule.methods.role}
     for hole in sorted(template(rule.edit.code).holes - bound):
-        yield rule.edit.code, "hole-unbound", f"{rule.name}: the new code has {hole}, which nothing binds"
-    used = {hole for text in texts(rule) for hole in template(text).holes}
+        yield rule.edit.code, "hole-unbound", f"{rule.name}: {hole} in the new code is never bound"
+    used = {hole for text in template_texts(rule) for hole in template(text).holes}
     mentioned = set(getattr(rule.defect, "holes", ())) | set(getattr(rule.defect, "names", ()))
     for hole in sorted(set(rule.roles) - used - mentioned):
-        yield hole, "hole-unused", f"{rule.name}: {hole} is declared and used nowhere"
+        yield hole, "hole-unused", f"{rule.name}: {hole} is declared but never used"
 
 
 def _line(tree: ast.Module, text: str) -> int:
-    """Where a text stands in the codemod: as a string, a keyword, or the class of that name."""
+    """Line of a string or a keyword in the codemod, else of its class."""
     for node in walk(tree):
         if isinstance(node, ast.Constant) and node.value == text:
             return node.lineno
@@ -162,8 +158,8 @@ def _line(tree: ast.Module, text: str) -> int:
     return next((n.lineno for n in tree.body if isinstance(n, ast.ClassDef)), 1)
 
 
-class _OneFile:
-    """A tree with one file in it."""
+class _SingleFileTree:
+    """A tree with one file."""
 
     def __init__(self, path: str, data: bytes) -> None:
         self.path = path
@@ -180,48 +176,50 @@ class _OneFile:
 
 
 def judge_file(info: PatchInfo, patch: type[SemanticPatch], data: bytes) -> Judgement:
-    """Judge a patch on some bytes as its first target."""
-    return judge_patch(info, patch, _OneFile(info.targets[0], data), None)
+    """Judge a patch on the bytes of its first target."""
+    return judge_patch(info, patch, _SingleFileTree(info.targets[0], data), None)
 
 
-def _cases(info: PatchInfo, patch: type[SemanticPatch], folder: Path, line: int) -> Iterator[Complaint]:
+def _check_cases(info: PatchInfo, patch: type[SemanticPatch], folder: Path, line: int) -> Iterator[Diagnostic]:
     files = sorted(folder.glob("*/*.py"))
     if not any(file.name == "before.py" for file in files):
-        yield Complaint(info.codemod, 1, "no-case", "no cases/<case>/before.py shows that the patch works")
+        yield Diagnostic(info.codemod, 1, "no-case", "the patch has no cases/<case>/before.py")
     for file in files:
         if file.name == "after.py":
             continue
         judgement = judge_file(info, patch, file.read_bytes())
-        wrong = _applies(info, judgement, file) if file.name == "before.py" else _case(judgement, file)
-        if wrong:
-            yield Complaint(str(file), 1, "case-failed", wrong)
+        problem = _check_before(info, judgement, file) if file.name == "before.py" else _check_state(judgement, file)
+        if problem:
+            yield Diagnostic(str(file), 1, "case-failed", problem)
         elif file.name == "before.py" and (detail := _not_landed(info, patch, judgement)):
-            told = f"its own result on {file.relative_to(folder.parent)} is not landed: {detail}"
-            yield Complaint(info.codemod, line, _OWN_RESULT, told)
+            case = file.relative_to(folder.parent)
+            yield Diagnostic(info.codemod, line, _OWN_RESULT, f"its own result on {case} is not landed: {detail}")
 
 
-def _case(judgement: Judgement, file: Path) -> str | None:
+def _check_state(judgement: Judgement, file: Path) -> str | None:
     expected = {"landed.py": (State.LANDED,), "conflict.py": (State.CONFLICT, State.AMBIGUOUS)}.get(file.name)
     if expected is None:
-        return "a case is before.py and after.py, landed.py or conflict.py"
-    told = f"{judgement.state.value}: {judgement.detail or 'nothing to say'}"
-    return None if judgement.state in expected else f"expected {expected[0].value}, came out as {told}"
+        return "a case has before.py and after.py, landed.py or conflict.py"
+    if judgement.state in expected:
+        return None
+    detail = f": {judgement.detail}" if judgement.detail else ""
+    return f"expected {expected[0].value}, got {judgement.state.value}{detail}"
 
 
-def _applies(info: PatchInfo, judgement: Judgement, file: Path) -> str | None:
+def _check_before(info: PatchInfo, judgement: Judgement, file: Path) -> str | None:
     data = judgement.contents.get(info.targets[0])
     if data is None:
-        told = f"does not apply: {judgement.state.value}: {judgement.detail or 'nothing to do'}"
-        return None if judgement.reason == _OWN_RESULT else told
+        problem = f"does not apply: {judgement.state.value}: {judgement.detail or 'nothing to do'}"
+        return None if judgement.reason == _OWN_RESULT else problem
     after = file.with_name("after.py")
     if not after.is_file():
         return "after.py is missing"
-    return None if after.read_bytes() == data else "the result is not after.py"
+    return None if after.read_bytes() == data else "the result differs from after.py"
 
 
 def _not_landed(info: PatchInfo, patch: type[SemanticPatch], judgement: Judgement) -> str | None:
-    """Why what the patch itself makes of a case is not landed, which is the codemod's fault and not the case's."""
+    """Why the patch does not judge its own result landed: a problem of the codemod, not of the case."""
     if judgement.reason == _OWN_RESULT:
         return judgement.detail
-    again = judge_file(info, patch, judgement.contents[info.targets[0]])
-    return None if again.state is State.LANDED else again.detail
+    second = judge_file(info, patch, judgement.contents[info.targets[0]])
+    return None if second.state is State.LANDED else second.detail

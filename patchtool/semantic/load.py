@@ -1,4 +1,4 @@
-"""Loading a patch's ``codemod.py`` by its path; a series is code, so only the user's own is loaded."""
+"""Importing a patch's ``codemod.py`` by its path: a series is not a package."""
 
 from __future__ import annotations
 
@@ -11,17 +11,18 @@ from patchtool.semantic.vocabulary.patch import SemanticPatch
 
 
 class CodemodError(Exception):
-    """A codemod that cannot be used, with the line in it where known."""
+    """A file that does not define exactly one patch."""
 
 
 def load_codemod(path: str) -> type[SemanticPatch]:
-    """Import a codemod and give its one SemanticPatch.
+    """Import a codemod and return its one SemanticPatch.
 
     Args:
-        path: Of ``codemod.py``.
+        path: The path of ``codemod.py``.
 
     Raises:
-        CodemodError: None or several patches in it. Whatever the file itself raises comes through.
+        CodemodError: It does not define exactly one patch.
+        Exception: Whatever the file itself raises.
     """
     name = f"_patchtool_codemod_{Path(path).parent.name}"
     spec = importlib.util.spec_from_file_location(name, path)
@@ -29,31 +30,31 @@ def load_codemod(path: str) -> type[SemanticPatch]:
         raise CodemodError(f"{path}: not a Python file")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
-    writing, sys.dont_write_bytecode = sys.dont_write_bytecode, True
+    configured, sys.dont_write_bytecode = sys.dont_write_bytecode, True
     try:
         spec.loader.exec_module(module)
     finally:
-        sys.dont_write_bytecode = writing
-    return _only_patch(module, path)
+        sys.dont_write_bytecode = configured
+    return _single_patch(module, path)
 
 
-def codemod_of(text: str) -> type[SemanticPatch]:
-    """Run a codemod given as text, one that was just drafted.
+def load_draft(text: str) -> type[SemanticPatch]:
+    """Execute a drafted codemod and return its one SemanticPatch.
 
     Raises:
-        CodemodError: None or several patches in it.
+        CodemodError: It does not define exactly one patch.
     """
     module = ModuleType("_patchtool_codemod_draft")
     exec(compile(text, "<draft>", "exec"), vars(module))  # noqa: S102 -- our own text
-    return _only_patch(module, "<draft>")
+    return _single_patch(module, "<draft>")
 
 
-def _only_patch(module: ModuleType, path: str) -> type[SemanticPatch]:
-    found = [
+def _single_patch(module: ModuleType, path: str) -> type[SemanticPatch]:
+    patches = [
         value
         for value in vars(module).values()
         if isinstance(value, type) and issubclass(value, SemanticPatch) and value.__module__ == module.__name__
     ]
-    if len(found) != 1:
-        raise CodemodError(f"{path}: expected one SemanticPatch, found {len(found)}")
-    return found[0]
+    if len(patches) != 1:
+        raise CodemodError(f"{path}: expected one SemanticPatch, found {len(patches)}")
+    return patches[0]

@@ -8,7 +8,7 @@ import pytest
 
 from patchtool.semantic.language.source import Source
 from patchtool.semantic.matching.template import template
-from patchtool.semantic.matching.unify import Bound
+from patchtool.semantic.matching.unify import Binding
 from patchtool.semantic.writing.carry import Carrier, old_statements
 from patchtool.semantic.writing.fill import CannotFill
 from patchtool.semantic.writing.filler import Filler
@@ -24,13 +24,13 @@ def arguments(text: str) -> tuple[ast.AST, ...]:
     return (*call.args, *call.keywords)
 
 
-def written(code: str, holes: dict[str, Bound], *, indent: str = "", unit: str = "    ", **rename: str) -> str:
+def written(code: str, holes: dict[str, Binding], *, indent: str = "", unit: str = "    ", **rename: str) -> str:
     parsed = template(code)
     filler = Filler(parsed, holes, rename, indent, unit)
     return "\n".join(filler.lines(1, len(filler.raw) + 1))
 
 
-FILLED: dict[str, tuple[str, dict[str, Bound], str]] = {
+FILLED: dict[str, tuple[str, dict[str, Binding], str]] = {
     "a name": ("x = A_ + 1", {"A_": "y"}, "x = y + 1"),
     "an atom": ("x = A_ + 1", {"A_": expression("y.z[0]")}, "x = y.z[0] + 1"),
     "loose code is held together": ("x = A_ * 2", {"A_": expression("a + b")}, "x = (a + b) * 2"),
@@ -58,7 +58,7 @@ FILLED: dict[str, tuple[str, dict[str, Bound], str]] = {
 
 
 @pytest.mark.parametrize(("code", "holes", "text"), FILLED.values(), ids=FILLED)
-def test_a_hole_is_filled_where_it_stands(code: str, holes: dict[str, Bound], text: str) -> None:
+def test_a_hole_is_filled_where_it_stands(code: str, holes: dict[str, Binding], text: str) -> None:
     assert written(code, holes) == text
     ast.parse(text)
 
@@ -74,13 +74,13 @@ def test_a_hole_that_stands_for_nothing_cannot_be_filled() -> None:
         written("x.A_ = 1", {"A_": expression("1 + 1")})
 
 
-NESTED = 'if a:\n    f(\n        b,\n    )\n\n    s = """\n    as it is\n"""\n    # why\n    if c:\n        d()'
+NESTED_SCOPES = 'if a:\n    f(\n        b,\n    )\n\n    s = """\n    as it is\n"""\n    # why\n    if c:\n        d()'
 
 
 @pytest.mark.parametrize("unit", ["    ", "  ", "\t"])
 @pytest.mark.parametrize("indent", ["", "    ", "\t"])
 def test_each_level_becomes_one_of_the_file_s(indent: str, unit: str) -> None:
-    lines = written(NESTED, {}, indent=indent, unit=unit).split("\n")
+    lines = written(NESTED_SCOPES, {}, indent=indent, unit=unit).split("\n")
     deep = [indent, indent + unit, indent + unit * 2]
     assert lines == [
         f"{deep[0]}if a:",

@@ -9,7 +9,7 @@ import textwrap
 
 import pytest
 
-from patchtool.semantic.matching.flow import Flow
+from patchtool.semantic.matching.flow import DataFlow
 
 
 def at_mark(body: str, name: str = "x") -> tuple[bool, str | None, bool]:
@@ -17,15 +17,15 @@ def at_mark(body: str, name: str = "x") -> tuple[bool, str | None, bool]:
     text = "def f(self, p, q):\n" + textwrap.indent(textwrap.dedent(body), "    ")
     function = ast.parse(text).body[0]
     assert isinstance(function, ast.FunctionDef)
-    flow = Flow(function)
+    flow = DataFlow(function)
     mark = next(
         n for n in ast.walk(function)
         if isinstance(n, ast.Expr) and isinstance(n.value, ast.Call) and getattr(n.value.func, "id", "") == "mark"
     )  # fmt: skip
     if not flow.reachable(mark):
         return False, None, False
-    known = name in flow.assigned(mark)
-    meaning = flow.meaning(ast.Name(name, ast.Load()), mark)
+    known = name in flow.definitely_assigned(mark)
+    meaning = flow.value(ast.Name(name, ast.Load()), mark)
     text = ast.unparse(meaning) if known else "unassigned"
     return True, "?" if "\0" in text else text, flow.may_have_returned(mark)
 

@@ -1,4 +1,4 @@
-"""The decision table: from the rules' verdicts to the patch's one state."""
+"""The decision table: one state for a patch from the verdicts on its rules."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from patchtool.domain.state import State
 from patchtool.semantic.judging.examine import RuleVerdict
-from patchtool.semantic.vocabulary.goals import Held
+from patchtool.semantic.vocabulary.goals import GoalStatus
 
 
 class Decision(NamedTuple):
@@ -27,61 +27,53 @@ class Decision(NamedTuple):
 
 
 def decide(verdicts: Sequence[RuleVerdict], *, independent: bool) -> Decision:
-    """Judge a patch by all its rules together, or each for itself where they are independent.
-
-    Source: the table under "Defect and goals" in the architecture.
-    """
+    """Decide a patch's state by all its rules together, or by each rule separately where they are independent."""
     if not independent:
-        return _together(verdicts)
-    each = [_together([verdict]) for verdict in verdicts]
-    bad = [d for d in each if d.state not in (State.APPLIED, State.LANDED)]
-    if bad:
-        return bad[0]
-    write = tuple(verdict for decision in each for verdict in decision.write)
+        return _decide_together(verdicts)
+    decisions = [_decide_together([verdict]) for verdict in verdicts]
+    failed = next((d for d in decisions if d.state not in (State.APPLIED, State.LANDED)), None)
+    if failed is not None:
+        return failed
+    write = tuple(verdict for decision in decisions for verdict in decision.write)
     if not write:
         return Decision(State.LANDED)
-    landed = [d for d in each if d.state is State.LANDED]
-    if not landed:
+    if len(write) == len(verdicts):
         return Decision(State.APPLIED, write=write)
-    there = ", ".join(v.rule.name for v in verdicts if v.landed)
-    missing = ", ".join(v.rule.name for v in write)
-    return Decision(State.PARTIAL, "partly-landed", f"upstream has {there}; {missing} applied", write)
+    landed = ", ".join(v.rule.name for v in verdicts if v.landed)
+    applied = ", ".join(v.rule.name for v in write)
+    return Decision(State.PARTIAL, "partly-landed", f"upstream has {landed}; {applied} applied", write)
 
 
-def _together(verdicts: Sequence[RuleVerdict]) -> Decision:
-    goals = [(v, name, result) for v in verdicts for name, result in v.goals.items()]
-    complete = all(v.complete for v in verdicts)
-    objection = next((v.objection for v in verdicts if v.objection), None)
-    if complete:
-        matches = [(analysis, match) for v in verdicts for analysis, match in v.matches]
-        if objection:
-            return Decision(State.CONFLICT, "negative-evidence", f"all goals are there, but {objection}")
-        if matches:
-            line = matches[0][1].line
-            return Decision(
-                State.AMBIGUOUS, "landed-and-site", f"all goals are there, and a site still is (line {line})"
-            )
-        blocked = next((v.problem for v in verdicts if v.problem and v.problem.reason == "base-unknown"), None)
-        if blocked:
-            return Decision(State.CONFLICT, blocked.reason, blocked.detail)
-        return Decision(State.LANDED)
-    wrong = [(name, f) for _, name, f in goals if f.held is Held.WRONG]
-    if wrong:
-        name, result = wrong[0]
-        return Decision(State.CONFLICT, "goal-not-exact", f"{name}: {result.why} (line {result.where})")
-    held = [name for _, name, f in goals if f.held is Held.YES]
-    if held:
-        missing = [name for _, name, f in goals if f.held is Held.NO]
-        return Decision(State.CONFLICT, "half-landed", f"there: {'; '.join(held)}. Missing: {'; '.join(missing)}")
-    return _untouched(verdicts, objection)
-
-
-def _untouched(verdicts: Sequence[RuleVerdict], objection: str | None) -> Decision:
+def _decide_together(verdicts: Sequence[RuleVerdict]) -> Decision:
+    violation = next((v.violation for v in verdicts if v.violation), None)
+    if all(v.all_goals_met for v in verdicts):
+        return _decide_complete(verdicts, violation)
+    results = [(name, result) for v in verdicts for name, result in v.goals.items()]
+    for name, result in results:
+        if result.status is GoalStatus.INEXACT:
+            return Decision(State.CONFLICT, "goal-not-exact", f"{name}: {result.detail} (line {result.line})")
+    met = [name for name, result in results if result.status is GoalStatus.MET]
+    if met:
+        missing = [name for name, result in results if result.status is GoalStatus.MISSING]
+        return Decision(State.CONFLICT, "half-landed", f"found: {'; '.join(met)}. Missing: {'; '.join(missing)}")
     problems = [v.problem for v in verdicts if v.problem]
     if problems:
         first = next((p for p in problems if not p.ambiguous), problems[0])
-        state = State.AMBIGUOUS if all(p.ambiguous for p in problems) else State.CONFLICT
-        return Decision(state, first.reason, first.detail)
-    if objection:
-        return Decision(State.CONFLICT, "negative-evidence", objection)
+        return Decision(State.AMBIGUOUS if first.ambiguous else State.CONFLICT, first.reason, first.detail)
+    if violation:
+        return Decision(State.CONFLICT, "negative-evidence", violation)
     return Decision(State.APPLIED, write=tuple(verdicts))
+
+
+def _decide_complete(verdicts: Sequence[RuleVerdict], violation: str | None) -> Decision:
+    """Decide where all goals are met."""
+    goals = sum(len(v.goals) for v in verdicts)
+    holding = "its goal holds" if goals == 1 else f"all {goals} goals hold"
+    if violation:
+        return Decision(State.CONFLICT, "negative-evidence", f"{holding}, but {violation}")
+    sites = [match for v in verdicts for _, match in v.matches]
+    if sites:
+        detail = f"{holding}, but there is still a site on line {sites[0].line}"
+        return Decision(State.AMBIGUOUS, "landed-and-site", detail)
+    unknown = next((v.problem for v in verdicts if v.problem and v.problem.reason == "base-unknown"), None)
+    return Decision(State.CONFLICT, unknown.reason, unknown.detail) if unknown else Decision(State.LANDED)

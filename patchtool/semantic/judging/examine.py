@@ -1,18 +1,17 @@
-"""The judgement: from rules and evidence to one named state, by the decision table of the architecture."""
+"""Examining one rule in one file: which goals are met, where the sites are, and what prevents the edit."""
 
 from __future__ import annotations
 
 import ast
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
-from typing import NamedTuple
 
 from patchtool.semantic.language.scopes import (
     Function,
+    Problem,
     Scope,
-    ScopeProblem,
     find_scope,
-    lineage,
+    local_mro,
     parameters,
     unresolved_bases,
 )
@@ -21,33 +20,25 @@ from patchtool.semantic.matching.analysis import Match, ScopeAnalysis
 from patchtool.semantic.matching.template import template
 from patchtool.semantic.matching.unify import Bindings
 from patchtool.semantic.vocabulary.edits import Replacement
-from patchtool.semantic.vocabulary.goals import Held, SearchResult
+from patchtool.semantic.vocabulary.goals import GoalStatus, SearchResult
 from patchtool.semantic.vocabulary.guards import AnyBranch
 from patchtool.semantic.vocabulary.methods import Method
 from patchtool.semantic.vocabulary.patch import Methods, Parameter, Rule, Transform
 
 
-class Problem(NamedTuple):
-    """Why a rule cannot be applied: a short code and one sentence."""
-
-    reason: str
-    detail: str
-    ambiguous: bool = False
-
-
 @dataclass
 class RuleVerdict:
-    """What one rule came to in one file.
+    """The findings for one rule in one file.
 
     Args:
         rule: The rule.
         path: The file.
-        places: The scopes it was examined in.
-        goals: Each goal by name with what was found.
-        matches: Where the anchor stands while the defect is there.
-        replacements: What would be written, with the scope.
+        analyses: The scopes in which it was examined.
+        goals: The result for each goal, by name.
+        matches: The sites, each with its scope.
+        replacements: What would be written, each with its scope.
         problem: Why nothing can be written.
-        objection: Negative evidence: what is there and must not be.
+        violation: Code that is there and must not be.
     """
 
     rule: Rule
@@ -57,100 +48,101 @@ class RuleVerdict:
     matches: list[tuple[ScopeAnalysis, Match]] = field(default_factory=list)
     replacements: list[tuple[ScopeAnalysis, Replacement]] = field(default_factory=list)
     problem: Problem | None = None
-    objection: str | None = None
+    violation: str | None = None
 
     @property
     def landed(self) -> bool:
-        """All goals there exactly as stated, nothing that must not be there, no site left."""
-        return self.complete and not self.objection and not self.matches
+        """Whether all goals are met, nothing forbidden is there, and no site is left."""
+        return self.all_goals_met and not self.violation and not self.matches
 
     @property
-    def complete(self) -> bool:
-        """All goals there exactly as stated."""
-        return bool(self.goals) and all(f.held is Held.YES for f in self.goals.values())
+    def all_goals_met(self) -> bool:
+        """Whether all goals are met exactly as stated."""
+        return bool(self.goals) and all(result.status is GoalStatus.MET for result in self.goals.values())
 
-    def note(self, problem: Problem) -> None:
-        """Keep the first problem: what follows may only be its consequence."""
+    @property
+    def all_goals_missing(self) -> bool:
+        """Whether nothing of any goal is there."""
+        return all(result.status is GoalStatus.MISSING for result in self.goals.values())
+
+    def add_problem(self, problem: Problem) -> None:
+        """Record the first problem; later ones may be its consequences."""
         self.problem = self.problem or problem
-
-    @property
-    def untouched(self) -> bool:
-        """Nothing of any goal there."""
-        return all(f.held is Held.NO for f in self.goals.values())
 
 
 def examine(rule: Rule, source: Source, names: dict[str, str]) -> RuleVerdict:
-    """Look at one rule in one file.
+    """Examine one rule in one file.
 
     Args:
         rule: The rule.
         source: The parsed file.
-        names: Holes for names that the patch introduces; where a goal finds the code under another name, that one
-            is put here.
+        names: Names that the patch introduces, by hole; updated where a goal finds the code under another name.
     """
     verdict = RuleVerdict(rule, source.path)
     scope = find_scope(source, rule.scope)
-    if isinstance(scope, ScopeProblem):
-        verdict.problem = Problem(scope.reason, scope.detail, scope.reason == "scope-ambiguous")
+    if isinstance(scope, Problem):
+        verdict.problem = scope
         return verdict
-    if rule.extends:
-        strange = unresolved_bases(source, scope.node, rule.extends)
-        if strange:
-            detail = f"{rule.scope} has {', '.join(strange)} among its bases; it may behave otherwise"
-            verdict.problem = Problem("base-unknown", detail)
-    scopes = [(scope, {})] if rule.methods is None else _methods(verdict, rule.methods, source, scope)
+    unresolved = unresolved_bases(source, scope.node, rule.extends) if rule.extends else []
+    if unresolved:
+        detail = f"{rule.scope} has {', '.join(unresolved)} among its bases, which may change its behaviour"
+        verdict.problem = Problem("base-unknown", detail)
+    scopes = [(scope, {})] if rule.methods is None else _select_methods(verdict, rule.methods, source, scope)
     if not scopes:
-        verdict.note(Problem("anchor-missing", f"{rule.scope} has no method that the rule is about"))
-    for found, env in scopes:
-        analysis = ScopeAnalysis(source, found)
+        verdict.add_problem(Problem("anchor-missing", f"{rule.scope} has no method that the rule applies to"))
+    for chosen, env in scopes:
+        analysis = ScopeAnalysis(source, chosen)
         verdict.analyses.append(analysis)
-        _examine_place(verdict, analysis, env, names)
+        _examine_scope(verdict, analysis, env, names)
     return verdict
 
 
-def _methods(verdict: RuleVerdict, wanted: Methods, source: Source, scope: Scope) -> list[tuple[Scope, dict[str, str]]]:
-    """The methods that a rule is about; one that fits by name and is neither is a problem."""
-    found: list[tuple[Scope, dict[str, str]]] = []
-    for statement in scope.node.body:
-        if not isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
+def _select_methods(
+    verdict: RuleVerdict, wanted: Methods, source: Source, scope: Scope
+) -> list[tuple[Scope, dict[str, str]]]:
+    """The methods that a rule applies to, with bindings; one that it neither covers nor skips is a problem."""
+    selected: list[tuple[Scope, dict[str, str]]] = []
+    for method in scope.node.body:
+        if not isinstance(method, (ast.FunctionDef, ast.AsyncFunctionDef)):
             continue
-        if not fnmatchcase(statement.name, wanted.names):
+        if not fnmatchcase(method.name, wanted.names):
             continue
-        symbol = f"{scope.symbol}.{statement.name}"
-        role = parameter_for(wanted.having, statement)
-        if role is None and not set(wanted.otherwise) & set(parameters(statement)):
-            detail = f"{symbol} has none of the parameters that the rule knows"
-            verdict.note(Problem("role-missing", detail))
-        elif role is not None:
-            inner = find_scope(source, symbol)
-            if isinstance(inner, Scope):
-                found.append((inner, {wanted.hole: statement.name, wanted.role: role}))
-            else:
-                verdict.note(Problem(inner.reason, inner.detail, inner.reason == "scope-ambiguous"))
-    inherited = _inherited(wanted, source, scope)
+        symbol = f"{scope.symbol}.{method.name}"
+        parameter = find_parameter(wanted.having, method)
+        if parameter is None:
+            if not set(wanted.otherwise) & set(parameters(method)):
+                expected = " or ".join((*wanted.having.spellings, *wanted.otherwise))
+                verdict.add_problem(Problem("role-missing", f"{symbol} has no parameter named {expected}"))
+            continue
+        resolved = find_scope(source, symbol)
+        if isinstance(resolved, Scope):
+            selected.append((resolved, {wanted.hole: method.name, wanted.role: parameter}))
+        else:
+            verdict.add_problem(resolved)
+    inherited = _inherited_method(wanted, source, scope)
     if inherited:
-        detail = f"{inherited} in a base class is one of the methods that the rule is about; edits are never inherited"
-        verdict.note(Problem("method-in-base", detail))
-    return found
+        detail = f"the rule applies to {inherited} of a base class; edits are not inherited"
+        verdict.add_problem(Problem("method-in-base", detail))
+    return selected
 
 
-def _inherited(wanted: Methods, source: Source, scope: Scope) -> str | None:
-    """A method of a base class in the same file that the rule is about, unless the class has its own."""
+def _inherited_method(wanted: Methods, source: Source, scope: Scope) -> str | None:
+    """A method of a base class in the same file that the rule applies to and the class does not override."""
     own = {name for statement in scope.node.body for name in bound_names(statement)}
-    for base in lineage(source.tree, scope.node)[1:]:
+    for base in local_mro(source.tree, scope.node)[1:]:
         for method in (m for m in base.body if isinstance(m, ast.FunctionDef) and m.name not in own):
-            if fnmatchcase(method.name, wanted.names) and parameter_for(wanted.having, method) is not None:
+            if fnmatchcase(method.name, wanted.names) and find_parameter(wanted.having, method) is not None:
                 return f"{getattr(base, 'name', '')}.{method.name}"
     return None
 
 
-def parameter_for(role: Parameter, function: Function) -> str | None:
-    """The one parameter that plays a role: by a spelling it is known under, else by its annotation; or None."""
+def find_parameter(role: Parameter, function: Function) -> str | None:
+    """Return the one parameter that has a role, by its name or else by its annotation, or None."""
     every = [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]
-    found = [a.arg for a in every if a.arg in role.spellings]
-    if not found and role.typed:
-        found = [a.arg for a in every if a.annotation is not None and _type_name(a.annotation) == role.typed]
-    return found[0] if len(found) == 1 else None
+    names = [a.arg for a in every if a.arg in role.spellings]
+    if not names and role.typed:
+        names = [a.arg for a in every if a.annotation is not None and _type_name(a.annotation) == role.typed]
+    return names[0] if len(names) == 1 else None
 
 
 def _type_name(annotation: ast.expr) -> str:
@@ -158,104 +150,103 @@ def _type_name(annotation: ast.expr) -> str:
     return str(text).rpartition(".")[2]
 
 
-def _examine_place(verdict: RuleVerdict, analysis: ScopeAnalysis, env: Bindings, names: dict[str, str]) -> None:
+def _examine_scope(verdict: RuleVerdict, analysis: ScopeAnalysis, methods: Bindings, names: dict[str, str]) -> None:
     rule = verdict.rule
-    known = _with_roles(rule, analysis, env)
-    if isinstance(known, Problem):
-        verdict.note(known)
+    env = _bind_roles(rule, analysis, methods)
+    if isinstance(env, Problem):
+        verdict.add_problem(env)
         return
-    meant: Bindings = dict(known)
+    values: Bindings = dict(env)
     for given in rule.given:
-        result = replace(given, within=AnyBranch()).search(analysis, known, meant)
-        if result.held is not Held.YES or result.at is None:
-            detail = f"{given.name}: {result.why} in {analysis.scope.symbol}"
-            verdict.note(Problem("given-missing", detail, result.several))
+        result = replace(given, within=AnyBranch()).search(analysis, env, values)
+        if result.status is not GoalStatus.MET or result.statement is None:
+            detail = f"{given.name}: {result.detail} in {analysis.scope.symbol}"
+            verdict.add_problem(Problem("given-missing", detail, result.too_many))
             return
-        surely = given.search(analysis, known, meant)
-        if surely.held is not Held.YES:  # matters to writing; what landed may stand as it likes
-            verdict.note(Problem("given-refused", f"{given.name}: {surely.why} (line {surely.where})"))
-        new = {hole: value for hole, value in result.env.items() if hole not in known}
-        analysis.bound_at.update(dict.fromkeys(new, result.at))
-        known = {**known, **new}
-        meant = {**meant, **analysis.meanings(new, result.at, after=True)}
-    _search_goals(verdict, analysis, known, meant, names)
-    _find_sites(verdict, analysis, {**known, **{k: v for k, v in names.items() if k not in known}})
+        guarded = given.search(analysis, env, values)
+        if guarded.status is not GoalStatus.MET:  # prevents writing only: upstream's own fix may be under any condition
+            verdict.add_problem(Problem("given-refused", f"{given.name}: {guarded.detail} (line {guarded.line})"))
+        new = {hole: value for hole, value in result.env.items() if hole not in env}
+        analysis.binding_statements.update(dict.fromkeys(new, result.statement))
+        env = {**env, **new}
+        values = {**values, **analysis.values(new, result.statement, after=True)}
+    _search_goals(verdict, analysis, env, values, names)
+    _find_sites(verdict, analysis, {**names, **env})
 
 
-def _with_roles(rule: Rule, analysis: ScopeAnalysis, env: Bindings) -> Bindings | Problem:
-    known = dict(env)
+def _bind_roles(rule: Rule, analysis: ScopeAnalysis, methods: Bindings) -> Bindings | Problem:
+    env = dict(methods)
     for hole, role in rule.roles.items():
         function = analysis.scope.function
-        found = None if function is None else parameter_for(role, function)
-        if found is None:
-            several = len(set(role.spellings) & set(analysis.parameters)) > 1
-            how = "several parameters" if several else "no parameter"
+        parameter = None if function is None else find_parameter(role, function)
+        if parameter is None:
+            ambiguous = len(set(role.spellings) & set(analysis.parameters)) > 1
+            how = "several parameters" if ambiguous else "no parameter"
             detail = f"{analysis.scope.symbol} has {how} named {' or '.join(role.spellings)}"
-            return Problem("role-missing", detail, several)
-        known[hole] = found
-    return known
+            return Problem("role-missing", detail, ambiguous)
+        env[hole] = parameter
+    return env
 
 
 def _search_goals(
-    verdict: RuleVerdict, analysis: ScopeAnalysis, spelled: Bindings, meant: Bindings, names: dict[str, str]
+    verdict: RuleVerdict, analysis: ScopeAnalysis, env: Bindings, values: Bindings, names: dict[str, str]
 ) -> None:
-    for wanted in verdict.rule.goals:
-        own = wanted.hole if isinstance(wanted, Method) else None
+    for goal in verdict.rule.goals:
+        own = goal.hole if isinstance(goal, Method) else None
         others = {hole: name for hole, name in names.items() if hole != own}
-        result = wanted.search(analysis, {**spelled, **others}, {**meant, **others})
-        if result.held is Held.NO and own in names:  # under the patch's own name it would be in the way
-            result = wanted.search(analysis, {**spelled, **names}, {**meant, **names})
-        value = result.env.get(own or "")
-        if own in names and isinstance(value, str):
-            names[own] = value
-        verdict.goals[wanted.name] = _both(verdict.goals.get(wanted.name), result, analysis)
+        result = goal.search(analysis, {**env, **others}, {**values, **others})
+        if result.status is GoalStatus.MISSING and own in names:  # code under the patch's own name would collide
+            result = goal.search(analysis, {**env, **names}, {**values, **names})
+        found_name = result.env.get(own or "")
+        if own in names and isinstance(found_name, str):
+            names[own] = found_name
+        verdict.goals[goal.name] = _merge_results(verdict.goals.get(goal.name), result, analysis)
 
 
-def _both(earlier: SearchResult | None, result: SearchResult, analysis: ScopeAnalysis) -> SearchResult:
-    """A goal that is stated for several methods holds only where it holds in all of them."""
-    if earlier is None or earlier.held is result.held:
+def _merge_results(earlier: SearchResult | None, result: SearchResult, analysis: ScopeAnalysis) -> SearchResult:
+    """A goal of several methods is met only where all of them meet it."""
+    if earlier is None or earlier.status is result.status:
         return earlier or result
-    return SearchResult(
-        Held.WRONG, max(earlier.where, result.where), f"there in some methods, not in {analysis.scope.symbol}"
-    )
+    detail = f"found in some methods, not in {analysis.scope.symbol}"
+    return SearchResult(GoalStatus.INEXACT, max(earlier.line, result.line), detail)
 
 
 def _find_sites(verdict: RuleVerdict, analysis: ScopeAnalysis, env: Bindings) -> None:
     rule = verdict.rule
-    objection = rule.defect.objection(analysis, env) if rule.defect else None
-    matches = [] if objection else _anchor_hits(rule, analysis, env)
+    absence = rule.defect.absence(analysis, env) if rule.defect else None
+    matches = [] if absence else _anchor_matches(rule, analysis, env)
+    replaced: list[ast.stmt] = []
     if rule.replaces:
         replaced = [statement for match in matches for statement in match.statements]
-    else:
-        replaced = []
-        if not verdict.untouched:
-            matches = []  # an anchor is no defect: the goals say what is missing
+    elif not verdict.all_goals_missing:
+        matches = []  # an insertion's anchor stays, so the goals say whether the fix is missing
     for negative in rule.never:
-        found = negative.objection(analysis, matches[0].env if matches else env, replaced)
-        verdict.objection = verdict.objection or found
+        violation = negative.violation(analysis, matches[0].env if matches else env, replaced)
+        verdict.violation = verdict.violation or violation
     verdict.matches += [(analysis, match) for match in matches]
-    if objection:
-        verdict.note(Problem("defect-missing", f"{rule.name}: the defect is not there: {objection}"))
+    if absence:
+        verdict.add_problem(Problem("defect-missing", f"{rule.name}: the defect is absent: {absence}"))
     elif len(matches) != rule.sites:
         few = len(matches) < rule.sites
-        detail = f"{rule.name}: {len(matches)} sites in {analysis.scope.symbol}, expected {rule.sites}"
-        verdict.note(Problem("anchor-missing" if few else "sites-too-many", detail, ambiguous=not few))
+        found = f"{len(matches)} site{'' if len(matches) == 1 else 's'}"
+        detail = f"{rule.name}: found {found} in {analysis.scope.symbol}, expected {rule.sites}"
+        verdict.add_problem(Problem("anchor-missing" if few else "sites-too-many", detail, ambiguous=not few))
     else:
-        _plan(verdict, analysis, matches)
+        _plan_replacements(verdict, analysis, matches)
 
 
-def _plan(verdict: RuleVerdict, analysis: ScopeAnalysis, matches: list[Match]) -> None:
+def _plan_replacements(verdict: RuleVerdict, analysis: ScopeAnalysis, matches: list[Match]) -> None:
+    if isinstance(verdict.rule.edit, Transform):
+        return
     for match in matches:
-        if isinstance(verdict.rule.edit, Transform):
-            continue
         replacement = verdict.rule.edit.replacement(analysis, match)
         if isinstance(replacement, str):
-            verdict.note(Problem("site-refused", f"{verdict.rule.name}: {replacement} (line {match.line})"))
+            verdict.add_problem(Problem("site-refused", f"{verdict.rule.name}: {replacement} (line {match.line})"))
         else:
             verdict.replacements.append((analysis, replacement))
 
 
-def _anchor_hits(rule: Rule, analysis: ScopeAnalysis, env: Bindings) -> list[Match]:
+def _anchor_matches(rule: Rule, analysis: ScopeAnalysis, env: Bindings) -> list[Match]:
     if isinstance(rule.edit, Transform):
         return analysis.find(template(rule.edit.anchor), env)
     return rule.edit.sites(analysis, env)

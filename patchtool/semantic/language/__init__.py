@@ -1,7 +1,7 @@
-"""What one Python file says, before any patch is looked at.
+"""Reading one Python file: source text, scopes and names.
 
-In: the bytes of a file. Out: its text and stdlib syntax tree, the definition that a qualified name leads to, and
-what names mean at module level and inside a function.
-Invariants: nothing here is changed after parsing, nothing of LibCST is imported, and a name whose meaning is not
-certain is reported as a problem, never guessed. Knows nothing of templates or patches.
+In: the bytes of a file. Out: its text and stdlib syntax tree, the scope that a qualified name resolves to, and what
+names stand for at module level and inside a function.
+Invariants: a parsed file is never changed here, LibCST is never imported, and a name that may stand for more than one
+thing is reported as a problem, never guessed. Knows nothing of templates or patches.
 """

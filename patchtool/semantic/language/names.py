@@ -1,70 +1,45 @@
-"""Which names a piece of code reads and binds."""
+"""Which names code reads, binds and shares with other scopes."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
-from patchtool.semantic.language.nodes import children, walk
+from patchtool.semantic.language.nodes import walk, walk_scope
 from patchtool.semantic.language.scopes import Function, parameters
-from patchtool.semantic.language.source import binds
-
-NESTED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
-
-
-def running(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
-    """Every node that runs together with these; of nested functions, lambdas and classes only the definition itself."""
-    stack = list(nodes)
-    while stack:
-        node = stack.pop()
-        yield node
-        if not isinstance(node, NESTED):
-            stack += children(node)
-
-
-def nested_nodes(function: Function) -> Iterator[ast.AST]:
-    """Every node inside a function that runs at another time, if at all: in nested functions, lambdas and classes."""
-    for node in running(function.body):
-        if isinstance(node, NESTED):
-            yield from walk(node)
+from patchtool.semantic.language.source import direct_bindings
 
 
 def reads(nodes: Iterable[ast.AST], name: str) -> list[ast.Name]:
-    """Where a name is read, nested functions included: a closure may read it too."""
+    """List the reads of a name, also those in nested functions: a closure may read it."""
     return [
-        found
-        for node in nodes
-        for found in walk(node)
-        if isinstance(found, ast.Name) and found.id == name and isinstance(found.ctx, ast.Load)
+        node
+        for root in nodes
+        for node in walk(root)
+        if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load)
     ]
 
 
 def stores(nodes: Iterable[ast.AST], name: str) -> list[ast.AST]:
-    """Where a name is bound or deleted, nested functions included: ``nonlocal`` could reach it."""
-    return [found for node in nodes for found in walk(node) if name in binds(found)]
+    """List the nodes that bind or delete a name, also in nested functions: ``nonlocal`` could reach it."""
+    return [node for root in nodes for node in walk(root) if name in direct_bindings(node)]
 
 
-def stored_in(nodes: Iterable[ast.AST]) -> set[str]:
-    """Names that code binds or deletes in its own scope."""
-    found: set[str] = set()
-    for node in running(nodes):
-        found.update(binds(node))
-    return found
+def assigned_names(nodes: Iterable[ast.AST]) -> set[str]:
+    """Names that code binds or deletes in its own scope; variables of comprehensions count too."""
+    return {name for node in walk_scope(nodes) for name in direct_bindings(node)}
 
 
-def locals_of(function: Function) -> frozenset[str]:
-    """Every name that is local to a function: its parameters and all that its own code binds."""
-    shared: set[str] = set()
-    for node in running(function.body):
-        if isinstance(node, (ast.Global, ast.Nonlocal)):
-            shared.update(node.names)
-    return frozenset((set(parameters(function)) | stored_in(function.body)) - shared)
+def local_names_of(function: Function) -> frozenset[str]:
+    """Names that are local to a function: its parameters and all that its own code binds."""
+    outer = _declared_outer(walk_scope(function.body))
+    return frozenset((set(parameters(function)) | assigned_names(function.body)) - outer)
 
 
 def shared_names(function: Function) -> frozenset[str]:
-    """Names that other code may bind while the function runs: declared global, or nonlocal in a nested function."""
-    found: set[str] = set()
-    for node in walk(function):
-        if isinstance(node, (ast.Global, ast.Nonlocal)):
-            found |= set(node.names)
-    return frozenset(found)
+    """Names that other code may bind while the function runs: global, or nonlocal in a nested function."""
+    return frozenset(_declared_outer(walk(function)))
+
+
+def _declared_outer(nodes: Iterable[ast.AST]) -> set[str]:
+    return {name for node in nodes if isinstance(node, (ast.Global, ast.Nonlocal)) for name in node.names}

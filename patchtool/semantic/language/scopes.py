@@ -1,24 +1,29 @@
-"""Finding the class or function that a patch names, and being sure that it is the one that runs."""
+"""Resolving the class or function that a patch names, and making sure that it is the definition that runs."""
 
 from __future__ import annotations
 
 import ast
 from typing import NamedTuple
 
-from patchtool.semantic.language.nodes import children
+from patchtool.semantic.language.nodes import children, walk_scope
 from patchtool.semantic.language.source import Source, bound_names
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 ScopeNode = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+DEFINITIONS = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+_SPECIAL_DECORATORS = frozenset(
+    {"staticmethod", "classmethod", "property", "cached_property", "overload", "contextmanager", "abstractmethod"}
+    | {"setter", "getter", "deleter"}
+)
 
 
 class Scope(NamedTuple):
-    """A definition that is surely the one its qualified name means.
+    """A definition that its qualified name certainly resolves to.
 
     Args:
         symbol: Qualified name, ``Class.method``.
         node: The definition.
-        owners: The definitions around it, outermost first.
+        owners: The enclosing definitions, outermost first.
     """
 
     symbol: str
@@ -36,103 +41,96 @@ class Scope(NamedTuple):
         return getattr(self.node, "lineno", 1)
 
 
-class ScopeProblem(NamedTuple):
-    """Why a qualified name does not lead to one certain definition.
+class Problem(NamedTuple):
+    """Why a scope cannot be resolved, or a rule not be applied.
 
     Args:
-        reason: ``scope-missing`` or ``scope-ambiguous``.
+        reason: A short code such as ``scope-missing``.
         detail: One sentence.
+        ambiguous: Whether there is more than one candidate, instead of none.
     """
 
     reason: str
     detail: str
+    ambiguous: bool = False
 
 
-def find_scope(source: Source, symbol: str) -> Scope | ScopeProblem:
-    """Follow a qualified name from the module.
+def _ambiguous(detail: str) -> Problem:
+    return Problem("scope-ambiguous", detail, ambiguous=True)
 
-    A name that is bound twice, conditionally, or replaced from outside its class is a problem, not a scope: what runs
-    could be another definition.
+
+def find_scope(source: Source, symbol: str) -> Scope | Problem:
+    """Resolve a qualified name, starting at the module.
+
+    A name that is bound twice, conditionally, or reassigned outside its class is a problem: another definition may be
+    the one that runs.
 
     Args:
         source: The file.
         symbol: ``Class.method``, ``Class``, ``function``, or empty for the module.
     """
-    known: Scope | ScopeProblem | None = source.found.get(symbol)
-    if known is None:
-        known = source.found[symbol] = _followed(source, symbol)
-    return known
+    cached: Scope | Problem | None = source.scope_cache.get(symbol)
+    if cached is None:
+        cached = source.scope_cache[symbol] = _resolve(source, symbol)
+    return cached
 
 
-def _followed(source: Source, symbol: str) -> Scope | ScopeProblem:
+def _resolve(source: Source, symbol: str) -> Scope | Problem:
     node: ScopeNode = source.tree
     owners: list[ScopeNode] = []
-    walked: list[str] = []
-    for name in symbol.split(".") if symbol else []:
+    path = symbol.split(".") if symbol else []
+    for depth, name in enumerate(path, start=1):
         owners.append(node)
-        walked.append(name)
-        found = _definition(node, name, ".".join(walked))
-        if isinstance(found, ScopeProblem):
-            return found
-        node = found
+        definition = _definition(node, name, ".".join(path[:depth]))
+        if isinstance(definition, Problem):
+            return definition
+        node = definition
     if symbol:
-        replaced = source.set_from_outside(walked[-2] if len(walked) > 1 else "", walked[-1])
-        if replaced:
-            return ScopeProblem("scope-ambiguous", f"{symbol} is replaced from outside on line {replaced}")
+        line = source.reassigned_at(path[-2] if len(path) > 1 else "", path[-1])
+        if line:
+            return _ambiguous(f"{symbol} is reassigned outside its class on line {line}")
     if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-        kind = kind_changing(node)
+        kind = special_kind(node)
         if kind:
-            return ScopeProblem("scope-ambiguous", f"{symbol} is no plain function: {kind}")
+            return _ambiguous(f"{symbol} is not a plain function: {kind}")
     return Scope(symbol, node, tuple(owners))
 
 
-_KINDS = frozenset(
-    {"staticmethod", "classmethod", "property", "cached_property", "overload", "contextmanager", "abstractmethod"}
-)
-
-
-def kind_changing(function: Function) -> str | None:
-    """What makes a function something else than code that runs when it is called, or None."""
+def special_kind(function: Function) -> str | None:
+    """Describe what makes calling a function do something else than run its body; None for a plain function."""
     for decorator in function.decorator_list:
-        plain = decorator.func if isinstance(decorator, ast.Call) else decorator
-        name = plain.attr if isinstance(plain, ast.Attribute) else getattr(plain, "id", "")
-        if name in _KINDS or name in ("setter", "getter", "deleter"):
+        callee = decorator.func if isinstance(decorator, ast.Call) else decorator
+        name = callee.attr if isinstance(callee, ast.Attribute) else getattr(callee, "id", "")
+        if name in _SPECIAL_DECORATORS:
             return f"decorated with {name}"
     if isinstance(function, ast.AsyncFunctionDef):
         return "a coroutine"
-    stack: list[ast.AST] = list(function.body)
-    while stack:
-        node = stack.pop()
+    for node in walk_scope(function.body):
         if isinstance(node, (ast.Yield, ast.YieldFrom)):
             return f"a generator (line {node.lineno})"
-        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
-            stack.extend(children(node))
     return None
 
 
-def _definition(owner: ScopeNode, name: str, symbol: str) -> ScopeNode | ScopeProblem:
-    kinds = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-    direct = [s for s in owner.body if isinstance(s, kinds) and s.name == name]
+def _definition(owner: ScopeNode, name: str, symbol: str) -> ScopeNode | Problem:
     bindings = [s for s in owner.body for bound in bound_names(s) if bound == name]
     if not bindings:
-        return ScopeProblem("scope-missing", f"there is no {symbol}")
+        return Problem("scope-missing", f"there is no {symbol}")
     if len(bindings) > 1:
         lines = ", ".join(str(s.lineno) for s in bindings)
-        return ScopeProblem("scope-ambiguous", f"{symbol} is bound {len(bindings)} times (lines {lines})")
-    if not direct:
-        return ScopeProblem(
-            "scope-ambiguous", f"{symbol} is bound on line {bindings[0].lineno}, not by a plain definition"
-        )
-    return direct[0]
+        return _ambiguous(f"{symbol} is bound {len(bindings)} times (lines {lines})")
+    (binding,) = bindings
+    if isinstance(binding, DEFINITIONS) and binding.name == name:
+        return binding
+    return _ambiguous(f"{symbol} is bound on line {binding.lineno}, not by a plain definition")
 
 
 def symbols(tree: ast.Module) -> list[tuple[str, ScopeNode]]:
-    """Every class and function of a module with its qualified name, nested blocks included."""
+    """List every class and function of a module with its qualified name, nested blocks included."""
     found: list[tuple[str, ScopeNode]] = []
 
     def visit(node: ast.AST, prefix: str) -> None:
         for child in children(node):
-            if isinstance(child, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
+            if isinstance(child, DEFINITIONS):
                 name = f"{prefix}{child.name}"
                 found.append((name, child))
                 visit(child, f"{name}.")
@@ -144,84 +142,78 @@ def symbols(tree: ast.Module) -> list[tuple[str, ScopeNode]]:
 
 
 def parameters(function: Function) -> list[str]:
-    """Names of a function's parameters, in order, with ``*args`` and ``**kwargs`` last."""
+    """List the names of a function's parameters in order, with ``*args`` and ``**kwargs`` last."""
     spec = function.args
     names = [a.arg for a in (*spec.posonlyargs, *spec.args, *spec.kwonlyargs)]
     return names + [a.arg for a in (spec.vararg, spec.kwarg) if a is not None]
 
 
 class Block(NamedTuple):
-    """A list of statements inside a scope, and how it is reached.
+    """A list of statements inside a scope, and the blocks around it.
 
     Args:
-        owner: The node whose list it is.
+        owner: The node that has the list.
         field: ``body``, ``orelse`` or ``finalbody``.
         statements: The list itself.
-        above: The blocks around it, outermost first, each with the index of the statement that holds the next.
+        ancestors: The blocks around it, outermost first, each with the index of the statement that holds the next.
     """
 
     owner: ast.AST
     field: str
     statements: list[ast.stmt]
-    above: tuple[tuple[Block, int], ...] = ()
+    ancestors: tuple[tuple[Block, int], ...] = ()
 
     @property
     def enclosing(self) -> tuple[Block, ...]:
-        """This block and those around it inside the scope, innermost first, the scope's own body left out."""
-        chain = (*(block for block, _ in self.above), self)
+        """This block and those around it, innermost first, without the scope's own body."""
+        chain = (*(block for block, _ in self.ancestors), self)
         return tuple(reversed(chain[1:]))
-
-    def inside(self, index: int, owner: ast.AST, field: str) -> Block:
-        """The block that a statement of this one holds."""
-        return Block(owner, field, getattr(owner, field), (*self.above, (self, index)))
 
 
 def blocks(scope: ScopeNode) -> list[Block]:
-    """Every block of a scope in source order, nested definitions left out: their code runs at another time."""
+    """List every block of a scope in source order, without those of nested definitions: they run later."""
     found: list[Block] = []
 
     def visit(block: Block) -> None:
         found.append(block)
         for index, statement in enumerate(block.statements):
             for owner, field in inner_blocks(statement):
-                visit(block.inside(index, owner, field))
+                visit(Block(owner, field, getattr(owner, field), (*block.ancestors, (block, index))))
 
     visit(Block(scope, "body", scope.body))
     return found
 
 
 def inner_blocks(statement: ast.stmt) -> list[tuple[ast.AST, str]]:
-    """The blocks of a compound statement, as their owner and field."""
-    if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+    """List the blocks of a compound statement as owner and field; none for a definition."""
+    if isinstance(statement, DEFINITIONS):
         return []
-    owners: list[ast.AST] = [statement]
-    owners += getattr(statement, "handlers", [])
-    owners += getattr(statement, "cases", [])
+    owners = [statement, *getattr(statement, "handlers", []), *getattr(statement, "cases", [])]
     fields = ("body", "orelse", "finalbody")
     return [(owner, field) for owner in owners for field in fields if getattr(owner, field, None)]
 
 
-def lineage(tree: ast.Module, node: ScopeNode) -> list[ScopeNode]:
-    """A class and its bases in the order they are asked, up to the first one that this file does not define once.
+def local_mro(tree: ast.Module, node: ScopeNode) -> list[ScopeNode]:
+    """List a class and its bases in method resolution order, up to the first base that this file does not define once.
 
-    Evidence may be inherited that far and no further: an unknown base could override what comes behind it.
+    Evidence may be inherited that far and no further: an unknown base could override what follows it.
     """
-    found: list[ScopeNode] = [node]
+    order: list[ScopeNode] = [node]
     if not isinstance(node, ast.ClassDef):
-        return found
+        return order
     for base in node.bases:
-        known = _class_named(tree, base)
-        if known is None or known is node:
-            return found
-        above = lineage(tree, known)
-        found += [owner for owner in above if owner not in found]
-        if isinstance(above[-1], ast.ClassDef) and above[-1].bases:
-            return found
-    return found
+        definition = _class_named(tree, base)
+        if definition is None or definition is node:
+            return order
+        inherited = local_mro(tree, definition)
+        order += [owner for owner in inherited if owner not in order]
+        if isinstance(inherited[-1], ast.ClassDef) and inherited[-1].bases:
+            return order
+    return order
 
 
 def unresolved_bases(source: Source, node: ScopeNode, known: str) -> list[str]:
-    """Bases asked before the known one that this file does not define, as they are written.
+    """List the bases that precede the known one in the method resolution order and that this file does not define.
 
     Args:
         source: The file.
@@ -229,25 +221,25 @@ def unresolved_bases(source: Source, node: ScopeNode, known: str) -> list[str]:
         known: Name of the base whose behaviour the patch is about.
 
     Returns:
-        Their spellings; ``known`` itself with a leading ``no `` when the class does not derive from it here.
+        The bases as written; ``no <known>`` as the last one when the class does not derive from it in this file.
     """
     if not isinstance(node, ast.ClassDef):
         return [f"no {known}"]
-    strange: list[str] = []
+    unresolved: list[str] = []
     for base in node.bases:
-        spelled = ast.unparse(base)
-        real = source.names.real(spelled) if isinstance(base, ast.Name) else spelled
-        if real.rpartition(".")[2] == known:
-            return strange
-        inner = _class_named(source.tree, base)
-        if inner is None:
-            strange.append(spelled)
-        elif inner is not node:
-            deeper = unresolved_bases(source, inner, known)
-            if f"no {known}" not in deeper:
-                return strange + deeper
-            strange += deeper[:-1]
-    return [*strange, f"no {known}"]
+        written = ast.unparse(base)
+        name = source.names.resolve(written) if isinstance(base, ast.Name) else written
+        if name.rpartition(".")[2] == known:
+            return unresolved
+        definition = _class_named(source.tree, base)
+        if definition is None:
+            unresolved.append(written)
+        elif definition is not node:
+            inherited = unresolved_bases(source, definition, known)
+            if f"no {known}" not in inherited:
+                return unresolved + inherited
+            unresolved += inherited[:-1]
+    return [*unresolved, f"no {known}"]
 
 
 def _class_named(tree: ast.Module, base: ast.expr) -> ast.ClassDef | None:
@@ -255,11 +247,11 @@ def _class_named(tree: ast.Module, base: ast.expr) -> ast.ClassDef | None:
     if not isinstance(base, ast.Name):
         return None
     bindings = [s for s in tree.body for name in bound_names(s) if name == base.id]
-    only = bindings[0] if len(bindings) == 1 else None
-    return only if isinstance(only, ast.ClassDef) else None
+    definition = bindings[0] if len(bindings) == 1 else None
+    return definition if isinstance(definition, ast.ClassDef) else None
 
 
 def first_line(statement: ast.stmt) -> int:
-    """The one-based line where a statement begins, decorators included."""
+    """Return the one-based line where a statement begins, decorators included."""
     decorators: list[ast.expr] = getattr(statement, "decorator_list", [])
     return min([statement.lineno, *(d.lineno for d in decorators)])

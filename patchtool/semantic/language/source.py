@@ -1,4 +1,4 @@
-"""One upstream file, parsed once: its text, its tree and what its module-level names stand for."""
+"""One upstream file, parsed once: its text, its syntax tree and its module-level names."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from patchtool.semantic.language.grammar import LOWEST_PYTHON, too_new
+from patchtool.semantic.language.grammar import MIN_PYTHON, newer_syntax
 from patchtool.semantic.language.nodes import children, walk
 
 _QUOTES = ('"', "'")
@@ -19,23 +19,15 @@ _BLANK = " \t\r\n\f\v\\"
 _SETTERS = frozenset({"setattr", "delattr", "__setattr__", "__delattr__"})
 
 
-class Unparsable(Exception):
-    """A file that is not Python as its upstream promises it.
-
-    Args:
-        problem: What the decoder or the parser said, with line and column where it knows them.
-    """
-
-    def __init__(self, problem: str) -> None:
-        super().__init__(problem)
-        self.problem = problem
+class ParseError(Exception):
+    """A file that is not valid Python; the message has path, line and column where they are known."""
 
 
 def parse_python(text: str) -> ast.Module:
-    """Parse text with the lowest grammar, without the warnings that upstream's code may raise."""
+    """Parse text with the grammar of the lowest supported Python, without emitting its warnings."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return ast.parse(text, feature_version=LOWEST_PYTHON)
+        return ast.parse(text, feature_version=MIN_PYTHON)
 
 
 @dataclass(frozen=True)
@@ -45,9 +37,9 @@ class Source:
     Args:
         path: In the git layout.
         data: The file's bytes.
-        text: The same, decoded, line endings as they are.
+        text: The decoded bytes; line endings are kept.
         tree: The stdlib syntax tree.
-        encoding: As the file declares it.
+        encoding: As declared by the file.
     """
 
     path: str
@@ -61,7 +53,7 @@ class Source:
         """Decode and parse a file.
 
         Raises:
-            Unparsable: Wrong encoding, or a syntax error.
+            ParseError: The bytes do not match the encoding, or the syntax is invalid or too new.
 
         Source: PEP 263 for the encoding.
         """
@@ -69,52 +61,52 @@ class Source:
             encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
             text = data.decode(encoding)
         except (SyntaxError, UnicodeDecodeError) as error:
-            raise Unparsable(f"{path}:{_undecodable(data, error)}: not in its declared encoding: {error}") from None
+            raise ParseError(f"{path}:{_decode_error_position(data, error)}: cannot be decoded: {error}") from None
         try:
             tree = parse_python(text)
         except SyntaxError as error:
-            raise Unparsable(f"{path}:{error.lineno or 0}:{error.offset or 0}: {error.msg}") from None
+            raise ParseError(f"{path}:{error.lineno or 0}:{error.offset or 0}: {error.msg}") from None
         except (ValueError, RecursionError, MemoryError) as error:
-            raise Unparsable(f"{path}: {error or 'nested too deeply'}") from None
-        newer = too_new(text, tree)
+            raise ParseError(f"{path}: {error or 'nested too deeply'}") from None
+        newer = newer_syntax(text, tree)
         if newer:
-            lowest = ".".join(map(str, LOWEST_PYTHON))
-            raise Unparsable(f"{path}:{newer[0]}:{newer[1]}: needs a newer Python than {lowest}")
+            lowest = ".".join(map(str, MIN_PYTHON))
+            raise ParseError(f"{path}:{newer[0]}:{newer[1]}: needs a newer Python than {lowest}")
         return cls(path, data, text, tree, "utf-8" if encoding == "utf-8-sig" else encoding)
 
     @property
-    def mark(self) -> bytes:
-        """The byte order mark, if the file begins with one."""
+    def bom(self) -> bytes:
+        """The UTF-8 byte order mark, or nothing."""
         return codecs.BOM_UTF8 if self.data.startswith(codecs.BOM_UTF8) else b""
 
     @cached_property
     def lines(self) -> list[bytes]:
-        """The file's lines with their ends, without the mark; counted as the parser counts them."""
-        return self.data.removeprefix(self.mark).splitlines(keepends=True) or [b""]
+        """The file's lines with their line endings, without the byte order mark; numbered as the parser does."""
+        return self.data.removeprefix(self.bom).splitlines(keepends=True) or [b""]
 
     @cached_property
     def newline(self) -> str:
-        """How the file ends its first line."""
+        """The line ending of the first line."""
         first = self.lines[0]
         return "\r\n" if first.endswith(b"\r\n") else "\r" if first.endswith(b"\r") else "\n"
 
     def slice(self, start: int, stop: int) -> str:
-        """Some lines as text, zero-based, the last one left out."""
+        """Return lines ``start`` to ``stop - 1`` as text, zero-based."""
         return b"".join(self.lines[start:stop]).decode(self.encoding)
 
     @cached_property
-    def found(self) -> dict[str, Any]:
-        """What qualified names were found to lead to; good as long as nobody changes the tree."""
+    def scope_cache(self) -> dict[str, Any]:
+        """Results of ``find_scope`` by symbol; valid while the tree is unchanged."""
         return {}
 
     @cached_property
     def names(self) -> ModuleNames:
-        """What the module's global names stand for."""
-        return ModuleNames.of(self.tree, self._touched[1] if "global" in self.text else set())
+        """The module's global names."""
+        return ModuleNames.of(self.tree, self._stores[1] if "global" in self.text else set())
 
     @cached_property
-    def _touched(self) -> tuple[dict[str, list[tuple[str, int]]], set[str]]:
-        """Attributes that any code sets, with owner and line, and names that functions declare global; in one walk."""
+    def _stores(self) -> tuple[dict[str, list[tuple[str, int]]], set[str]]:
+        """Attributes that any code assigns, with owner and line, and names that functions declare global."""
         attributes: dict[str, list[tuple[str, int]]] = {}
         declared: set[str] = set()
         for node in walk(self.tree):
@@ -123,56 +115,56 @@ class Source:
                     attributes.setdefault(node.attr, []).append((getattr(node.value, "id", ""), node.lineno))
             elif isinstance(node, ast.Call):
                 callee = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
-                for word in node.args[:2] if callee in _SETTERS else []:
-                    if isinstance(word, ast.Constant) and isinstance(word.value, str):
-                        owner = getattr(node.args[0], "id", "") if word is node.args[1] else ""
-                        attributes.setdefault(word.value, []).append((owner, node.lineno))
+                for argument in node.args[:2] if callee in _SETTERS else []:
+                    if isinstance(argument, ast.Constant) and isinstance(argument.value, str):
+                        owner = getattr(node.args[0], "id", "") if argument is node.args[1] else ""
+                        attributes.setdefault(argument.value, []).append((owner, node.lineno))
             elif isinstance(node, ast.Global):
                 declared |= set(node.names)
         return attributes, declared
 
-    def set_from_outside(self, owner: str, name: str) -> int | None:
-        """Line where code sets a class's attribute: ``x.name = …``, ``setattr(x, "name", …)``; or None.
+    def reassigned_at(self, owner: str, name: str) -> int | None:
+        """Return the line of ``x.name = …`` or ``setattr(x, "name", …)``, or None.
 
-        Any ``x`` may be the class or one of its instances, but for what is surely another class.
+        ``x`` counts as the class or one of its instances unless it is certainly another class.
         """
-        if not self._may_set(name):  # a walk costs as much as a parse
+        if not self._may_assign(name):  # the walk below costs as much as a parse
             return None
-        found = self._touched[0].get(name, [])
-        return next((line for who, line in found if who == owner or not self._another_class(who)), None)
+        stores = self._stores[0].get(name, [])
+        return next((line for target, line in stores if target == owner or not self._is_other_class(target)), None)
 
-    def _may_set(self, name: str) -> bool:
-        """Whether the text has the name as an attribute that is not just called, or as a word in quotes."""
+    def _may_assign(self, name: str) -> bool:
+        """Whether the text has the name as an attribute that is not just called, or as a quoted word."""
         at = self.text.find(name)
         while at >= 0:
             before, after = self.text[:at], self.text[at + len(name) :]
             if before[-1:] in _QUOTES and after[:1] in _QUOTES:
                 return True
-            whole = not (after[:1] == "_" or after[:1].isalnum())
-            if whole and before.rstrip(_BLANK).endswith(".") and not after.lstrip().startswith("("):
+            whole_word = not (after[:1] == "_" or after[:1].isalnum())
+            if whole_word and before.rstrip(_BLANK).endswith(".") and not after.lstrip().startswith("("):
                 return True
             at = self.text.find(name, at + 1)
         return False
 
-    def _another_class(self, name: str) -> bool:
-        """Whether a name is spelled like a class and is no alias that this module makes."""
-        made = {
+    def _is_other_class(self, name: str) -> bool:
+        """Whether a name is spelled like a class and is not an alias that this module assigns."""
+        assigned = {
             target
             for s in self.tree.body
             if not isinstance(s, ast.ClassDef | ast.Import | ast.ImportFrom)
             for target in bound_names(s)
         }
-        return name[:1].isupper() and name not in made
+        return name[:1].isupper() and name not in assigned
 
 
 class ModuleNames(NamedTuple):
-    """What a module's global names stand for.
+    """A module's global names.
 
     Args:
-        imported: Local name to the real one: ``import torch as th`` gives ``{"th": "torch"}``.
-        defined: Names surely bound by def, class or assignment.
-        rebound: Names bound to more than one thing, whose meaning is therefore not known.
-        bound: Names bound anyhow, conditionally too.
+        imported: Imported name by local alias: ``import torch as th`` gives ``{"th": "torch"}``.
+        defined: Names bound unconditionally by ``def``, ``class`` or assignment.
+        rebound: Names bound to more than one thing.
+        bound: All names that are bound, conditionally or not.
     """
 
     imported: dict[str, str]
@@ -182,15 +174,20 @@ class ModuleNames(NamedTuple):
 
     @classmethod
     def of(cls, tree: ast.Module, declared: set[str]) -> ModuleNames:
-        """Read a module's top-level bindings; only unconditional ones are sure, and none that functions rebind."""
+        """Collect a module's top-level bindings.
+
+        Args:
+            tree: The module.
+            declared: Names that functions declare global, and so may rebind.
+        """
         imported: dict[str, str] = {}
         defined: set[str] = set()
         origins: dict[str, set[str]] = {}
         for number, statement in enumerate(tree.body):
             if isinstance(statement, (ast.Import, ast.ImportFrom)):
                 for alias in statement.names:
-                    local, real, origin = _import(statement, alias)
-                    imported[local] = real
+                    local, name, origin = _import(statement, alias)
+                    imported[local] = name
                     origins.setdefault(local, set()).add(origin)
                 continue
             bound = bound_names(statement)
@@ -200,26 +197,26 @@ class ModuleNames(NamedTuple):
                 defined |= set(bound)
         for name in declared:
             origins.setdefault(name, set()).update(("global", "elsewhere"))
-        rebound = frozenset(name for name, found in origins.items() if len(found) > 1)
+        rebound = frozenset(name for name, sources in origins.items() if len(sources) > 1)
         return cls(imported, frozenset(defined), rebound, frozenset(origins))
 
     @property
     def conditional(self) -> frozenset[str]:
-        """Names bound under a condition only, such as ``try: import …``."""
+        """Names that are only bound conditionally, as by ``try: import …``."""
         return self.bound - self.defined - self.imported.keys()
 
-    def real(self, local: str) -> str:
-        """What a global name stands for; itself when it is not an alias."""
+    def resolve(self, local: str) -> str:
+        """Return the imported name behind an alias, or the name itself."""
         return self.imported.get(local, local)
 
-    def local(self, real: str) -> str | None:
-        """The name under which this module surely knows an import or a definition, or None."""
-        if real in self.rebound:
+    def local_name(self, name: str) -> str | None:
+        """Return the name under which this module certainly has an import or a definition, or None."""
+        if name in self.rebound:
             return None
-        if real in self.defined or self.imported.get(real) == real:
-            return real
+        if name in self.defined or self.imported.get(name) == name:
+            return name
         for local, origin in self.imported.items():
-            if origin == real and local not in self.rebound and local not in self.defined:
+            if origin == name and local not in self.rebound and local not in self.defined:
                 return local
         return None
 
@@ -228,7 +225,7 @@ _CONDITIONAL = (ast.If, ast.Try, ast.While, ast.For, ast.AsyncFor, ast.With, ast
 
 
 def _import(statement: ast.Import | ast.ImportFrom, alias: ast.alias) -> tuple[str, str, str]:
-    """The name that an import binds, the one it stands for, and what tells it from other imports."""
+    """The name that an import binds, the imported name, and a key that is equal for equal imports."""
     if isinstance(statement, ast.ImportFrom):
         origin = f"{'.' * statement.level}{statement.module or ''}.{alias.name}"
         return alias.asname or alias.name, alias.name, origin
@@ -237,45 +234,43 @@ def _import(statement: ast.Import | ast.ImportFrom, alias: ast.alias) -> tuple[s
 
 
 def bound_names(statement: ast.stmt) -> list[str]:
-    """Names that a statement may bind in its own namespace, nested blocks included, nested scopes not."""
-    found: list[str] = []
+    """List the names that a statement may bind in its own namespace, nested blocks included, nested scopes not."""
+    names: list[str] = []
     stack: list[ast.AST] = [statement]
     while stack:
         node = stack.pop()
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-            found += binds(node)
-            continue
-        if isinstance(node, (ast.Lambda, ast.GeneratorExp, ast.ListComp, ast.SetComp, ast.DictComp)):
-            continue
-        found += binds(node)
-        stack.extend(children(node))
-    return found
+        names += direct_bindings(node)
+        if not isinstance(node, _NEW_NAMESPACES):
+            stack.extend(children(node))
+    return names
 
 
-def binds(node: ast.AST) -> list[str]:
-    """Names that this very node binds or deletes."""
+_NEW_NAMESPACES = (
+    *(ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda),
+    *(ast.GeneratorExp, ast.ListComp, ast.SetComp, ast.DictComp),
+)
+
+
+def direct_bindings(node: ast.AST) -> list[str]:
+    """List the names that this node itself binds or deletes, without the nodes below it."""
     if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
         return [node.name]
     if isinstance(node, ast.Name) and isinstance(node.ctx, (ast.Store, ast.Del)):
         return [node.id]
     if isinstance(node, (ast.Import, ast.ImportFrom)):
         return [alias.asname or alias.name.split(".")[0] for alias in node.names]
-    if isinstance(node, ast.ExceptHandler) and node.name:
+    if isinstance(node, (ast.ExceptHandler, ast.MatchAs, ast.MatchStar)) and node.name:
         return [node.name]
-    if isinstance(node, (ast.MatchAs, ast.MatchStar)) and node.name:
-        return [node.name]
-    if isinstance(node, ast.MatchMapping) and node.rest:
-        return [node.rest]
-    return []
+    return [node.rest] if isinstance(node, ast.MatchMapping) and node.rest else []
 
 
-def _undecodable(data: bytes, error: Exception) -> str:
-    """Line and column of the first byte that cannot be read; the file's start where its declaration is wrong."""
+def _decode_error_position(data: bytes, error: Exception) -> str:
+    """Line and column of the first undecodable byte; the start of the file where its declaration is wrong."""
     if not isinstance(error, UnicodeDecodeError):
         try:
             data.decode("utf-8")
-        except UnicodeDecodeError as found:
-            error = found
+        except UnicodeDecodeError as decode_error:
+            error = decode_error
         else:
             return "1:1"
     lines = data[: error.start].split(b"\n")

@@ -1,33 +1,33 @@
-"""One scope under examination: searching it for templates, as it is spelled or by what it means."""
+"""One scope of one file, searched for templates as the code is written or by value."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import cached_property
 from typing import NamedTuple
 
 from patchtool.semantic.language.grammar import BUILTINS
-from patchtool.semantic.language.names import locals_of, nested_nodes
-from patchtool.semantic.language.nodes import children
+from patchtool.semantic.language.names import local_names_of
+from patchtool.semantic.language.nodes import children, walk, walk_nested
 from patchtool.semantic.language.scopes import Block, Scope, blocks, parameters
 from patchtool.semantic.language.source import Source
-from patchtool.semantic.matching.flow import Flow
+from patchtool.semantic.matching.flow import DataFlow
 from patchtool.semantic.matching.template import Template
-from patchtool.semantic.matching.unify import Bindings, Bound, Matcher
+from patchtool.semantic.matching.unify import Binding, Bindings, Matcher
 
 
 class Match(NamedTuple):
-    """One place where a template fits.
+    """Code that a template matches.
 
     Args:
-        block: The list of statements it stands in.
+        block: The block that contains it.
         start: Index of its first statement.
         stop: Index after its last one.
-        node: The expression that fits, or the first statement.
-        env: What the holes stand for.
-        unsure: Why the expression may not run, or not once, when its statement does; empty when it surely runs.
-        meant: Whether the holes stand for meanings instead of spellings.
+        node: The matched expression, or the first statement.
+        env: The hole bindings.
+        conditional: Why the expression may not run exactly once when its statement does, or empty.
+        by_value: Whether the holes are bound to values instead of code as written.
     """
 
     block: Block
@@ -35,17 +35,17 @@ class Match(NamedTuple):
     stop: int
     node: ast.AST
     env: Bindings
-    unsure: str = ""
-    meant: bool = False
+    conditional: str = ""
+    by_value: bool = False
 
     @property
     def statement(self) -> ast.stmt:
-        """The statement that holds the match, or the first one of several."""
+        """The statement that contains the match, or the first of several."""
         return self.block.statements[self.start]
 
     @property
     def statements(self) -> list[ast.stmt]:
-        """All statements that the match takes up."""
+        """All statements of the match."""
         return self.block.statements[self.start : self.stop]
 
     @property
@@ -55,7 +55,7 @@ class Match(NamedTuple):
 
     @property
     def position(self) -> tuple[int, int]:
-        """Line and column, for order in the source."""
+        """Line and column, for the order in the source."""
         return (self.line, getattr(self.node, "col_offset", 0))
 
 
@@ -70,50 +70,50 @@ class ScopeAnalysis:
     def __init__(self, source: Source, scope: Scope) -> None:
         self.source = source
         self.scope = scope
-        self.bound_at: dict[str, ast.stmt] = {}
-        """Where holes were bound by code that the patch relies on."""
+        self.binding_statements: dict[str, ast.stmt] = {}
+        """The statement that bound each hole of the code that a rule is given."""
 
     @cached_property
     def blocks(self) -> list[Block]:
-        """Every list of statements of the scope, nested definitions left out."""
+        """Every block of the scope, nested definitions left out."""
         return blocks(self.scope.node)
 
+    @property
+    def nodes(self) -> Iterator[ast.AST]:
+        """Every node of the scope's body, nested definitions included."""
+        return (node for statement in self.scope.node.body for node in walk(statement))
+
     @cached_property
-    def _headers(self) -> list[tuple[Block, int, list[tuple[ast.expr, str]]]]:
+    def _statements(self) -> list[tuple[Block, int, list[tuple[ast.expr, str]]]]:
         """Every statement, as its block and index, with its own expressions."""
-        return [(b, i, list(header_nodes(s))) for b in self.blocks for i, s in enumerate(b.statements)]
+        return [(b, i, list(own_expressions(s))) for b in self.blocks for i, s in enumerate(b.statements)]
 
     @cached_property
-    def _nested(self) -> list[ast.AST]:
-        """Every node that runs at another time than the scope's own code."""
-        return [] if self.scope.function is None else list(nested_nodes(self.scope.function))
-
-    @cached_property
-    def flow(self) -> Flow | None:
-        """What names stand for, when the scope is a function."""
+    def flow(self) -> DataFlow | None:
+        """The data flow, when the scope is a function."""
         function = self.scope.function
-        return None if function is None else Flow(function)
+        return None if function is None else DataFlow(function)
 
     @cached_property
     def local_names(self) -> frozenset[str]:
         """Names that are local to the scope and so hide the module's."""
         function = self.scope.function
-        return frozenset() if function is None else locals_of(function)
+        return frozenset() if function is None else local_names_of(function)
 
     @cached_property
     def matcher(self) -> Matcher:
-        """Unification that sees through the aliases of imports and is not misled by locals of their name."""
-        return Matcher(self._real)
+        """A matcher that resolves import aliases, and tells local names from global ones that they hide."""
+        return Matcher(self._resolve)
 
-    def _real(self, name: str) -> str:
+    def _resolve(self, name: str) -> str:
+        names = self.source.names
         if name not in self.local_names:
-            return self.source.names.real(name)
-        hides = name in self.source.names.imported or name in self.source.names.defined or name in BUILTINS
-        return f"{name}\0local" if hides else name
+            return names.resolve(name)
+        return f"{name}\0local" if name in names.imported or name in names.defined or name in BUILTINS else name
 
     @cached_property
     def parameters(self) -> list[str]:
-        """The function's parameters, ``*args`` and ``**kwargs`` left out; none for a class."""
+        """The function's parameters without ``*args`` and ``**kwargs``; none for a class."""
         function = self.scope.function
         if function is None:
             return []
@@ -121,89 +121,74 @@ class ScopeAnalysis:
         return [name for name in parameters(function) if name not in starred]
 
     def find(self, pattern: Template, env: Bindings) -> list[Match]:
-        """Search for an expression where the template is one, else for statements."""
+        """Find code as it is written: an expression where the template is one, else statements."""
         single = len(pattern.body) == 1 and isinstance(pattern.body[0], ast.Expr)
-        return self._expressions(pattern, env) if single else self._statements(pattern, env)
+        return self._find_nodes(pattern.expression, env) if single else self._find_statements(pattern, env)
 
-    def _statements(self, pattern: Template, env: Bindings) -> list[Match]:
-        """Every run of statements that a template fits, at most one for each first statement."""
+    def find_by_value(self, pattern: Template, env: Bindings) -> list[Match]:
+        """Find code by its value: local names are replaced by what they hold, and integer casts are ignored.
+
+        Args:
+            pattern: An expression, or one simple statement.
+            env: Holes bound to values.
+        """
+        return self._find_nodes(pattern.root, env, by_value=True)
+
+    def _find_statements(self, pattern: Template, env: Bindings) -> list[Match]:
+        """Find sequences of statements, at most one for each first statement."""
         matches: list[Match] = []
         for block in self.blocks:
             for start in range(len(block.statements)):
-                tail = block.statements[start:]
-                for taken, inner in self.matcher.prefix(pattern.body, tail, env):
+                for taken, inner in self.matcher.prefix(pattern.body, block.statements[start:], env):
                     if taken:
                         matches.append(Match(block, start, start + taken, block.statements[start], inner))
                         break
         return matches
 
-    def _expressions(self, pattern: Template, env: Bindings) -> list[Match]:
-        """Every expression that a template fits, in source order."""
-        wanted = pattern.expression
+    def _find_nodes(self, pattern: ast.AST, env: Bindings, *, by_value: bool = False) -> list[Match]:
+        """Find single nodes, in source order."""
         matches: list[Match] = []
-        for block, index, nodes in self._headers:
-            for node, unsure in nodes:
-                if not isinstance(wanted, ast.Name) and type(node) is not type(wanted):
-                    continue
-                for inner in self.matcher.expression(wanted, node, env):
-                    matches.append(Match(block, index, index + 1, node, inner, unsure))
-                    break
-        return sorted(matches, key=lambda match: match.position)
-
-    def find_meant(self, pattern: Template, env: Bindings) -> list[Match]:
-        """Search by meaning: local names count as what they stand for, indices of any integer type as one.
-
-        Args:
-            pattern: An expression, or one simple statement.
-            env: What holes mean.
-        """
-        wanted: ast.AST = pattern.body[0]
-        wanted = wanted.value if isinstance(wanted, ast.Expr) else wanted
-        matches: list[Match] = []
-        for block, index, nodes in self._headers:
+        for block, index, expressions in self._statements:
             statement = block.statements[index]
-            for node, unsure in [(statement, ""), *nodes]:
-                if type(node) is not type(wanted):
+            for node, conditional in [(statement, ""), *expressions]:
+                if type(node) is not type(pattern) and (by_value or not isinstance(pattern, ast.Name)):
                     continue
-                meaning = self._meanings(statement).get(id(node), node)
-                for inner in self.matcher.expression(wanted, meaning, env):
-                    matches.append(Match(block, index, index + 1, node, inner, unsure, meant=True))
+                code = self.flow.node_values(statement).get(id(node), node) if by_value and self.flow else node
+                for inner in self.matcher.expression(pattern, code, env):
+                    matches.append(Match(block, index, index + 1, node, inner, conditional, by_value))
                     break
         return sorted(matches, key=lambda match: match.position)
 
-    def _meanings(self, statement: ast.stmt) -> dict[int, ast.AST]:
-        return {} if self.flow is None else self.flow.pairs(statement)
+    @cached_property
+    def _nested_nodes(self) -> list[ast.AST]:
+        return [] if self.scope.function is None else list(walk_nested(self.scope.function.body))
 
-    def nested(self, pattern: Template) -> ast.AST | None:
-        """Code like a template in a nested function, lambda or class, where it runs at another time; or None."""
-        if self.scope.function is None or len(pattern.body) != 1:
+    def find_nested(self, pattern: Template) -> ast.AST | None:
+        """Return code of a nested function, lambda or class that a template of one statement matches, or None."""
+        if len(pattern.body) != 1:
             return None
-        wanted: ast.AST = pattern.body[0]
-        wanted = wanted.value if isinstance(wanted, ast.Expr) else wanted
-        for node in self._nested:
-            if type(node) is type(wanted) and next(iter(self.matcher.expression(wanted, node, {})), None) is not None:
-                return node
-        return None
+        nodes = (node for node in self._nested_nodes if type(node) is type(pattern.root))
+        return next((node for node in nodes if self.matcher.matches(pattern.root, node, {})), None)
 
-    def meaning(self, node: ast.AST, at: ast.stmt, *, after: bool = False) -> ast.AST:
-        """What some code means just before, or just after, a statement."""
-        if isinstance(node, ast.Name):  # also where the code that bound a hole assigned to it
+    def value(self, node: ast.AST, at: ast.stmt, *, after: bool = False) -> ast.AST:
+        """Return the value of code just before, or just after, a statement; see ``DataFlow.value``."""
+        if isinstance(node, ast.Name):  # the name may come from an assignment's target
             node = ast.Name(node.id, ast.Load())
-        return node if self.flow is None else self.flow.meaning(node, at, after=after)
+        return node if self.flow is None else self.flow.value(node, at, after=after)
 
-    def meanings(self, env: Bindings, at: ast.stmt, *, after: bool = False) -> dict[str, Bound]:
-        """What every hole's code means just before, or just after, a statement."""
+    def values(self, env: Bindings, at: ast.stmt, *, after: bool = False) -> dict[str, Binding]:
+        """Return each hole's binding as a value just before, or just after, a statement."""
         return {
-            hole: tuple(self.meaning(n, at, after=after) for n in nodes)
+            hole: tuple(self.value(n, at, after=after) for n in nodes)
             if isinstance(env[hole], tuple)
-            else self.meaning(nodes[0], at, after=after)
+            else self.value(nodes[0], at, after=after)
             for hole in env
             for nodes in [bound_nodes(env[hole])]
         }
 
 
-def bound_nodes(value: Bound | None) -> tuple[ast.AST, ...]:
-    """The nodes that a hole stands for; a plain name as a node."""
+def bound_nodes(value: Binding | None) -> tuple[ast.AST, ...]:
+    """Return the nodes that a hole is bound to; an identifier as a name."""
     if value is None:
         return ()
     if isinstance(value, str):
@@ -211,44 +196,37 @@ def bound_nodes(value: Bound | None) -> tuple[ast.AST, ...]:
     return value if isinstance(value, tuple) else (value,)
 
 
-_HELD = (ast.stmt, ast.ExceptHandler, ast.match_case, ast.Lambda)
-_LOOPS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+def bound_identifiers(env: Bindings) -> dict[str, str]:
+    """Return the holes that are bound to an identifier."""
+    names = {hole: value.id if isinstance(value, ast.Name) else value for hole, value in env.items()}
+    return {hole: name for hole, name in names.items() if isinstance(name, str)}
 
 
-def header_nodes(statement: ast.stmt) -> Iterator[tuple[ast.expr, str]]:
-    """The expressions of a statement itself, without the statements it holds and without nested functions.
+_SEPARATE = (ast.stmt, ast.ExceptHandler, ast.match_case, ast.Lambda)
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+
+
+def own_expressions(statement: ast.stmt) -> Iterator[tuple[ast.expr, str]]:
+    """Yield a statement's expressions, without those of statements inside it and of nested functions.
 
     Yields:
-        The expression, and why it may not run, or not once, when the statement does.
+        The expression, and why it may not run exactly once when the statement does, or empty.
     """
     first = {ast.While: "in the condition of a loop", ast.Assert: "in an assertion"}.get(type(statement), "")
     stack: list[tuple[ast.AST, str]] = [(statement, first)]
     while stack:
-        node, unsure = stack.pop()
+        node, conditional = stack.pop()
         if isinstance(node, ast.expr):
-            yield node, unsure
-        inner = [c for c in children(node) if not isinstance(c, _HELD)]
-        stack.extend((child, unsure or _unsure(node, child)) for child in inner)
+            yield node, conditional
+        inner = [child for child in children(node) if not isinstance(child, _SEPARATE)]
+        stack.extend((child, conditional or _conditional_part(node, child)) for child in inner)
 
 
-def _unsure(node: ast.AST, child: ast.AST) -> str:
+def _conditional_part(node: ast.AST, child: ast.AST) -> str:
     if isinstance(node, ast.BoolOp) and child is not node.values[0]:
         return "behind and/or"
     if isinstance(node, ast.IfExp) and child is not node.test:
         return "in a conditional expression"
-    if isinstance(node, _LOOPS):
+    if isinstance(node, _COMPREHENSIONS):
         return "in a comprehension"
-    if isinstance(node, ast.AnnAssign) and child is node.annotation:
-        return "in an annotation"
-    return ""
-
-
-def plain(env: Bindings) -> Mapping[str, str]:
-    """The holes that stand for one variable, with its name."""
-    names = {}
-    for hole, value in env.items():
-        if isinstance(value, ast.Name):
-            names[hole] = value.id
-        elif isinstance(value, str):
-            names[hole] = value
-    return names
+    return "in an annotation" if isinstance(node, ast.AnnAssign) and child is node.annotation else ""

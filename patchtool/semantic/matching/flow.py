@@ -1,8 +1,8 @@
-"""What the names of one function stand for at each statement, and where control can come to.
+"""Data flow of one function: the value of each name at each statement, and which statements are reachable.
 
-A value is kept as code in which every local name is replaced by what it stands for, so that two spellings of one value
-are equal: ``b = a.to(torch.int64); f(b)`` means ``f(a)``. What cannot be said for sure becomes a mark of its own, equal
-to nothing else.
+A value is code in which every local name is replaced by the expression that it holds, so that two spellings of one
+value are equal: after ``b = a.to(torch.int64)``, the value of ``f(b)`` is ``f(a)``. A value that is not certain is
+unknown, and equals no other.
 """
 
 from __future__ import annotations
@@ -10,18 +10,18 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-from patchtool.semantic.language.names import running, shared_names, stored_in
-from patchtool.semantic.language.nodes import walk
+from patchtool.semantic.language.names import assigned_names, shared_names
+from patchtool.semantic.language.nodes import walk, walk_scope
 from patchtool.semantic.language.scopes import Function, parameters
-from patchtool.semantic.matching.meaning import Environment, Meaning, targets
 from patchtool.semantic.matching.unify import same
+from patchtool.semantic.matching.values import Environment, Evaluator
 
-_EXITED = "\0exited"
+_RETURNED = "\0returned"
 _TRY = (ast.Try, getattr(ast, "TryStar", ast.Try))
 
 
-class Flow:
-    """Follows one function in the order it runs: branches join, loops and handlers forget what their code may change.
+class DataFlow:
+    """Executes a function symbolically: branches join, loops and handlers forget what their code may change.
 
     Args:
         function: The function.
@@ -30,54 +30,55 @@ class Flow:
     def __init__(self, function: Function) -> None:
         self._before: dict[int, Environment] = {}
         self._after: dict[int, Environment] = {}
-        self._pairs: dict[int, dict[int, ast.AST]] = {}
+        self._node_values: dict[int, dict[int, ast.AST]] = {}
         self._breaks: list[list[Environment | None]] = []
-        self._meaning = Meaning(stored_in(function.body), shared_names(function), _assigns_inside(function))
-        start: Environment = {name: ast.Name(name, ast.Load()) for name in parameters(function)}
-        self.end = self._walk(function.body, start)
+        walrus = any(isinstance(node, ast.NamedExpr) for node in walk(function))
+        self._evaluator = Evaluator(assigned_names(function.body), shared_names(function), walrus)
+        self._visit_block(function.body, {name: ast.Name(name, ast.Load()) for name in parameters(function)})
 
-    def meaning(self, node: ast.AST, at: ast.stmt, *, after: bool = False) -> ast.AST:
-        """What some code means, as the names stand just before, or just after, a statement."""
-        known = self._after if after else self._before
-        return self._meaning.of(node, known.get(id(at), {}))
+    def _environment(self, at: ast.stmt, *, after: bool = False) -> Environment:
+        return (self._after if after else self._before).get(id(at), {})
 
-    def pairs(self, at: ast.stmt) -> dict[int, ast.AST]:
-        """What each node of a statement means, by the node's identity."""
-        known = self._pairs.get(id(at))
-        if known is None:
-            known = self._pairs[id(at)] = self._meaning.pairs(at, self._before.get(id(at), {}))
-        return known
+    def value(self, node: ast.AST, at: ast.stmt, *, after: bool = False) -> ast.AST:
+        """Return the value of code just before, or just after, a statement."""
+        return self._evaluator.value(node, self._environment(at, after=after))
 
-    def assigned(self, at: ast.stmt, *, after: bool = False) -> frozenset[str]:
-        """Local names that surely have a value just before, or just after, a statement."""
-        known = self._after if after else self._before
-        return frozenset(known.get(id(at), ())) - {_EXITED}
+    def node_values(self, at: ast.stmt) -> dict[int, ast.AST]:
+        """Return the value of each node of a statement, by the node's ``id``."""
+        values = self._node_values.get(id(at))
+        if values is None:
+            values = self._node_values[id(at)] = self._evaluator.node_values(at, self._environment(at))
+        return values
+
+    def definitely_assigned(self, at: ast.stmt, *, after: bool = False) -> frozenset[str]:
+        """Return the local names that are assigned on every path just before, or just after, a statement."""
+        return frozenset(self._environment(at, after=after)) - {_RETURNED}
 
     def reachable(self, at: ast.stmt, *, after: bool = False) -> bool:
-        """Whether control can come to a statement, or out of it, at all."""
+        """Whether a statement, or with ``after`` its end, can be reached."""
         return id(at) in (self._after if after else self._before)
 
     def may_have_returned(self, at: ast.stmt) -> bool:
-        """Whether the function may already have returned on another path before a statement."""
-        return _EXITED in self._before.get(id(at), ())
+        """Whether the function may already have returned, on another path, before a statement."""
+        return _RETURNED in self._environment(at)
 
-    def _walk(self, body: Sequence[ast.stmt], env: Environment | None) -> Environment | None:
-        """Follow statements; None means that control does not come out at the end."""
+    def _visit_block(self, body: Sequence[ast.stmt], env: Environment | None) -> Environment | None:
+        """Return the environment at the end of a block, or None where the end is unreachable."""
         for statement in body:
             if env is None:
                 return None
             self._before[id(statement)] = dict(env)
-            env = self._step(statement, dict(env))
+            env = self._visit(statement, dict(env))
             if env is not None:
                 if hasattr(statement, "body") and self._returns(statement):
-                    env[_EXITED] = ast.Constant(value=True)
+                    env[_RETURNED] = ast.Constant(value=True)
                 self._after[id(statement)] = dict(env)
         return env
 
     def _returns(self, statement: ast.stmt) -> bool:
-        return any(isinstance(n, ast.Return) and id(n) in self._before for n in running([statement]))
+        return any(isinstance(n, ast.Return) and id(n) in self._before for n in walk_scope([statement]))
 
-    def _step(self, node: ast.stmt, env: Environment) -> Environment | None:
+    def _visit(self, node: ast.stmt, env: Environment) -> Environment | None:
         if isinstance(node, (ast.Return, ast.Raise)):
             return None
         if isinstance(node, (ast.Break, ast.Continue)):
@@ -94,88 +95,88 @@ class Flow:
             return self._try(node, env)
         if isinstance(node, ast.Match):
             return self._match(node, env)
-        self._meaning.run(node, env)
+        self._evaluator.execute(node, env)
         return env
 
     def _branch(self, node: ast.If, env: Environment) -> Environment | None:
-        self._meaning.evaluate(node.test, env)
-        known = constant(node.test)
-        body = self._walk(node.body, None if known is False else dict(env))
-        orelse = self._walk(node.orelse, None if known is True else dict(env))
+        self._evaluator.assign_walrus(node.test, env)
+        truth = constant_truth(node.test)
+        body = self._visit_block(node.body, None if truth is False else dict(env))
+        orelse = self._visit_block(node.orelse, None if truth is True else dict(env))
         return self._join(body, orelse)
 
     def _loop(self, node: ast.For | ast.AsyncFor | ast.While, env: Environment) -> Environment | None:
         if not isinstance(node, ast.While):
-            self._meaning.evaluate(node.iter, env)
+            self._evaluator.assign_walrus(node.iter, env)
         entry = self._forget(env, [node])
         if isinstance(node, ast.While):
-            self._meaning.evaluate(node.test, entry)
+            self._evaluator.assign_walrus(node.test, entry)
         inner = dict(entry)
         if not isinstance(node, ast.While):
-            self._meaning.forget(targets(node.target), inner)
+            self._evaluator.forget(assigned_names([node.target]), inner)
         self._breaks.append([])
-        self._walk(node.body, inner)
+        self._visit_block(node.body, inner)
         breaks = self._breaks.pop()
-        endless = isinstance(node, ast.While) and constant(node.test) is True
-        after = None if endless else self._walk(node.orelse, dict(entry))
+        endless = isinstance(node, ast.While) and constant_truth(node.test) is True
+        after = None if endless else self._visit_block(node.orelse, dict(entry))
         return self._join(after, *breaks)
 
     def _with(self, node: ast.With | ast.AsyncWith, env: Environment) -> Environment | None:
         for item in node.items:
-            self._meaning.evaluate(item.context_expr, env)
+            self._evaluator.assign_walrus(item.context_expr, env)
             if item.optional_vars is not None:
-                self._meaning.forget(targets(item.optional_vars), env)
-        body = self._walk(node.body, dict(env))
+                self._evaluator.forget(assigned_names([item.optional_vars]), env)
+        body = self._visit_block(node.body, dict(env))
         swallows = any("suppress" in ast.unparse(item.context_expr) for item in node.items)
         return self._join(body, self._forget(env, node.body)) if swallows else body
 
     def _try(self, node: ast.Try, env: Environment) -> Environment | None:
-        broken = self._forget(env, node.body)
-        ends = [self._walk(node.orelse, self._walk(node.body, dict(env)))]
+        interrupted = self._forget(env, node.body)
+        ends = [self._visit_block(node.orelse, self._visit_block(node.body, dict(env)))]
         for handler in node.handlers:
-            inner = dict(broken)
+            inner = dict(interrupted)
             if handler.name:
-                self._meaning.forget([handler.name], inner)
-            end = self._walk(handler.body, inner)
+                self._evaluator.forget([handler.name], inner)
+            end = self._visit_block(handler.body, inner)
             if end is not None and handler.name:
                 end.pop(handler.name, None)
             ends.append(end)
         joined = self._join(*ends)
         if not node.finalbody:
             return joined
-        after = self._walk(node.finalbody, joined)
-        self._walk(node.finalbody, self._forget(env, [*node.body, *node.handlers, *node.orelse]))
+        after = self._visit_block(node.finalbody, joined)
+        self._visit_block(node.finalbody, self._forget(env, [*node.body, *node.handlers, *node.orelse]))
         return after
 
     def _match(self, node: ast.Match, env: Environment) -> Environment | None:
-        self._meaning.evaluate(node.subject, env)
+        self._evaluator.assign_walrus(node.subject, env)
         ends: list[Environment | None] = []
         rest: Environment | None = env
         for case in node.cases:
             if rest is None:
                 break
             inner = dict(rest)
-            self._meaning.forget(stored_in([case.pattern]), inner)
+            self._evaluator.forget(assigned_names([case.pattern]), inner)
             tried = [case.pattern, *([case.guard] if case.guard is not None else [])]
             if case.guard is not None:
-                self._meaning.evaluate(case.guard, inner)
+                self._evaluator.assign_walrus(case.guard, inner)
             rest = self._forget(rest, tried)
-            ends.append(self._walk(case.body, inner))
+            ends.append(self._visit_block(case.body, inner))
             if case.guard is None and isinstance(case.pattern, ast.MatchAs) and case.pattern.pattern is None:
                 rest = None
         return self._join(rest, *ends)
 
     def _forget(self, env: Environment, nodes: Sequence[ast.AST]) -> Environment:
-        """What is left of an environment when some code may have run, wholly, in part or not at all."""
-        changed = stored_in(nodes)
-        for node in running(nodes):
-            changed.update(self._meaning.mutated(node, env))
+        """Return the environment after code that may have run fully, partly or not at all."""
+        changed = assigned_names(nodes)
+        for node in walk_scope(nodes):
+            changed.update(self._evaluator.mutated(node, env))
         inner = dict(env)
-        self._meaning.forget(changed & set(env), inner)
+        self._evaluator.forget(changed & set(env), inner)
         return inner
 
     def _join(self, *paths: Environment | None) -> Environment | None:
-        """What holds where paths meet: equal values stay, others become unknown."""
+        """Merge the environments of paths that meet: equal values stay, others become unknown."""
         alive = [path for path in paths if path is not None]
         if len(alive) < 2:
             return alive[0] if alive else None
@@ -184,22 +185,18 @@ class Flow:
             values = [path[name] for path in alive]
             joined[name] = values[0] if all(v is values[0] or same(v, values[0]) for v in values[1:]) else None
         for name in [name for name, value in joined.items() if value is None]:
-            self._meaning.forget([name], joined)
-        if any(_EXITED in path for path in alive):
-            joined[_EXITED] = ast.Constant(value=True)
+            self._evaluator.forget([name], joined)
+        if any(_RETURNED in path for path in alive):
+            joined[_RETURNED] = ast.Constant(value=True)
         return joined
 
 
-def _assigns_inside(function: Function) -> bool:
-    return any(isinstance(node, ast.NamedExpr) for node in walk(function))
-
-
-def constant(test: ast.expr) -> bool | None:
-    """The truth of a condition that never changes, or None."""
+def constant_truth(test: ast.expr) -> bool | None:
+    """Return the truth of a condition that is constant, or None."""
     if isinstance(test, ast.Constant):
         return bool(test.value)
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-        inner = constant(test.operand)
+        inner = constant_truth(test.operand)
         return None if inner is None else not inner
     name = test.id if isinstance(test, ast.Name) else test.attr if isinstance(test, ast.Attribute) else ""
     return False if name == "TYPE_CHECKING" else None

@@ -1,7 +1,7 @@
 """Templates: valid Python with holes.
 
-``X_`` is a hole, ``*X_`` as a statement a run of statements, ``*X_`` among arguments all that remain, ``**X_`` the
-keywords that remain, and ``...`` as a statement any run of statements.
+``X_`` is a hole. As a statement, ``*X_`` stands for any number of statements; as the last argument, ``*X_`` stands for
+all remaining arguments and ``**X_`` for the remaining keywords. ``...`` as a statement matches any statements.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ _HOLE = re.compile(r"[A-Z][A-Z0-9_]*_")
 
 
 class TemplateError(ValueError):
-    """A template that cannot be used; the message is for its author."""
+    """An invalid template; the message is for its author."""
 
 
 def is_hole(name: str) -> bool:
-    """Whether a name is in the reserved spelling of holes: capitals with a trailing underscore."""
+    """Whether a name is spelled like a hole: capitals with a trailing underscore."""
     return _HOLE.fullmatch(name) is not None and not name.startswith("__")
 
 
@@ -39,16 +39,22 @@ class Template(NamedTuple):
     body: tuple[ast.stmt, ...]
 
     @property
+    def root(self) -> ast.AST:
+        """The expression of a template that is one, else the first statement."""
+        first = self.body[0]
+        return first.value if isinstance(first, ast.Expr) else first
+
+    @property
     def expression(self) -> ast.expr:
         """The template as one expression."""
         if len(self.body) == 1 and isinstance(self.body[0], ast.Expr):
             return self.body[0].value
-        raise TemplateError(f"an expression is needed here, not statements: {first_line(self.text)!r}")
+        raise TemplateError(f"expected an expression, not statements: {_first_line(self.text)!r}")
 
     @property
     def holes(self) -> frozenset[str]:
-        """Names of all holes in it."""
-        return frozenset(name for statement in self.body for name in names_in(statement) if is_hole(name))
+        """The names of all holes."""
+        return frozenset(name for statement in self.body for name in identifiers_in(statement) if is_hole(name))
 
 
 @lru_cache(maxsize=512)
@@ -56,39 +62,32 @@ def template(text: str) -> Template:
     """Parse a template.
 
     Raises:
-        TemplateError: Not valid Python, or empty.
+        TemplateError: It is empty or not valid Python.
     """
     clean = textwrap.dedent(text).strip("\n")
     try:
         body = tuple(parse_python(clean).body)
     except SyntaxError as error:
         raise TemplateError(
-            f"template is not valid Python: {error.msg} in line {error.lineno}: {first_line(clean)!r}"
+            f"template is not valid Python: {error.msg} in line {error.lineno}: {_first_line(clean)!r}"
         ) from None
     if not body:
         raise TemplateError("template is empty")
     return Template(clean, body)
 
 
-def first_line(text: str) -> str:
-    """The first line that says something, for messages."""
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return lines[0] if lines else ""
+def _first_line(text: str) -> str:
+    return next((line.strip() for line in text.splitlines() if line.strip()), "")
 
 
-def names_in(node: ast.AST) -> list[str]:
-    """Every identifier in a piece of code: names, attributes, keywords, parameters and definitions."""
-    found: list[str] = []
-    for child in walk(node):
-        for field in ("id", "attr", "arg", "name"):
-            value = getattr(child, field, None)
-            if isinstance(value, str):
-                found.append(value)
-    return found
+def identifiers_in(node: ast.AST) -> list[str]:
+    """List every identifier in code: names, attributes, keywords, parameters and definitions."""
+    values = (getattr(child, field, None) for child in walk(node) for field in ("id", "attr", "arg", "name"))
+    return [value for value in values if isinstance(value, str)]
 
 
-def is_any_run(statement: ast.stmt) -> bool:
-    """Whether a template statement is ``...``, standing for any run of statements."""
+def is_ellipsis(statement: ast.stmt) -> bool:
+    """Whether a template statement is ``...``, which matches any number of statements."""
     return (
         isinstance(statement, ast.Expr)
         and isinstance(statement.value, ast.Constant)
@@ -96,30 +95,26 @@ def is_any_run(statement: ast.stmt) -> bool:
     )
 
 
-def run_hole(statement: ast.stmt) -> str | None:
-    """The name in ``*BODY_`` as a statement: a run of statements that is carried over."""
-    if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Starred):
-        return rest_hole(statement.value)
-    return None
+def _hole_name(node: ast.AST | None) -> str | None:
+    return node.id if isinstance(node, ast.Name) and is_hole(node.id) else None
+
+
+def statements_hole(statement: ast.stmt) -> str | None:
+    """Return the hole in ``*BODY_`` as a statement, which stands for any number of statements."""
+    return arguments_hole(statement.value) if isinstance(statement, ast.Expr) else None
 
 
 def statement_hole(statement: ast.stmt) -> str | None:
-    """The name in ``THIS_`` as a statement: one statement of any kind."""
-    if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Name) and is_hole(statement.value.id):
-        return statement.value.id
-    return None
+    """Return the hole in ``THIS_`` as a statement, which stands for one statement of any kind."""
+    return _hole_name(statement.value) if isinstance(statement, ast.Expr) else None
 
 
-def rest_hole(node: ast.AST) -> str | None:
-    """The name in ``*REST_`` among arguments: all that remain."""
-    if isinstance(node, ast.Starred) and isinstance(node.value, ast.Name) and is_hole(node.value.id):
-        return node.value.id
-    return None
+def arguments_hole(node: ast.AST) -> str | None:
+    """Return the hole in ``*REST_`` as an argument, which stands for all remaining arguments."""
+    return _hole_name(node.value) if isinstance(node, ast.Starred) else None
 
 
-def rest_keywords(call: ast.Call) -> str | None:
-    """The name in ``**REST_`` among arguments: the keywords that remain, and no positional ones."""
+def keywords_hole(call: ast.Call) -> str | None:
+    """Return the hole in ``**REST_`` as the last argument, which stands for the remaining keywords."""
     last = call.keywords[-1] if call.keywords else None
-    if last is not None and last.arg is None and isinstance(last.value, ast.Name) and is_hole(last.value.id):
-        return last.value.id
-    return None
+    return _hole_name(last.value) if last is not None and last.arg is None else None

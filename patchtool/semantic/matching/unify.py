@@ -1,4 +1,4 @@
-"""Unification of templates with code: same tokens but for layout, comments, quotes and the order of keywords."""
+"""Unification of templates with code; layout, comments, quotes and keyword order do not matter."""
 
 from __future__ import annotations
 
@@ -6,32 +6,40 @@ import ast
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Union
 
-from patchtool.semantic.matching.template import is_any_run, is_hole, rest_hole, rest_keywords, run_hole, statement_hole
+from patchtool.semantic.matching.template import (
+    arguments_hole,
+    is_ellipsis,
+    is_hole,
+    keywords_hole,
+    statement_hole,
+    statements_hole,
+)
 
-Bound = Union[str, ast.AST, "tuple[ast.AST, ...]"]
-"""What a hole stands for: an identifier, a node, or a run of nodes."""
-Bindings = Mapping[str, Bound]
+Binding = Union[str, ast.AST, "tuple[ast.AST, ...]"]
+"""What a hole stands for: an identifier, a node, or several nodes."""
+Bindings = Mapping[str, Binding]
 
 _LAYOUT = frozenset(
     {"ctx", "kind", "type_comment", "lineno", "col_offset", "end_lineno", "end_col_offset", "type_ignores"}
 )
-_DOCUMENTED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Module)
+_HAS_DOCSTRING = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Module)
 
 
 @dataclass(frozen=True)
 class Matcher:
-    """Unifies in one place of one module.
+    """Unifies templates with code of one scope.
 
     Args:
-        real: Translates a name of the module to what it stands for, so that ``th.arange`` is ``torch.arange``.
+        resolve: Maps a name in the code to the name that templates use, such as an import's alias to its target.
     """
 
-    real: Callable[[str], str] = str
+    resolve: Callable[[str], str] = str
 
     def expression(self, pattern: ast.AST, node: ast.AST, env: Bindings) -> Iterator[Bindings]:
-        """Every way in which a pattern fits one node."""
+        """Yield the bindings of every way in which a pattern matches a node."""
         if isinstance(pattern, ast.Name):
             yield from self._name(pattern, node, env)
         elif type(pattern) is not type(node):
@@ -40,10 +48,14 @@ class Matcher:
             for inner in self.expression(pattern.func, node.func, env):
                 yield from self._arguments(pattern, node, inner)
         else:
-            yield from self._fields(pattern, node, list(_comparable(pattern)), env)
+            yield from self._fields(pattern, node, _comparable(pattern._fields), env)
+
+    def matches(self, pattern: ast.AST, node: ast.AST, env: Bindings) -> bool:
+        """Whether a pattern matches a node in any way."""
+        return next(self.expression(pattern, node, env), None) is not None
 
     def statements(self, patterns: Sequence[ast.stmt], nodes: Sequence[ast.stmt], env: Bindings) -> Iterator[Bindings]:
-        """Every way in which patterns fit a whole list of statements."""
+        """Yield the bindings of every way in which patterns match a whole list of statements."""
         if not patterns:
             if not nodes:
                 yield env
@@ -54,13 +66,13 @@ class Matcher:
     def prefix(
         self, patterns: Sequence[ast.stmt], nodes: Sequence[ast.stmt], env: Bindings
     ) -> Iterator[tuple[int, Bindings]]:
-        """Every way in which patterns fit the start of a list, with the number of statements taken."""
+        """Yield every way in which patterns match the start of a list, as number of statements and bindings."""
         if not patterns:
             yield 0, env
             return
         head, rest = patterns[0], patterns[1:]
-        name = run_hole(head)
-        if name is not None or is_any_run(head):
+        name = statements_hole(head)
+        if name is not None or is_ellipsis(head):
             for length in range(len(nodes) + 1):
                 inner = env if name is None else bind(env, name, tuple(nodes[:length]))
                 if inner is not None:
@@ -76,34 +88,30 @@ class Matcher:
     def _statement(self, pattern: ast.stmt, node: ast.stmt, env: Bindings) -> Iterator[Bindings]:
         name = statement_hole(pattern)
         if name is not None and not isinstance(node, ast.Expr):
-            bound = bind(env, name, node)
-            if bound is not None:
-                yield bound
-            return
-        yield from self.expression(pattern, node, env)
+            yield from _optional(bind(env, name, node))
+        else:
+            yield from self.expression(pattern, node, env)
 
     def _name(self, pattern: ast.Name, node: ast.AST, env: Bindings) -> Iterator[Bindings]:
         if is_hole(pattern.id):
-            bound = bind(env, pattern.id, node) if isinstance(node, ast.expr) else None
-            if bound is not None:
-                yield bound
-        elif isinstance(node, ast.Name) and self.real(node.id) == pattern.id:
+            yield from _optional(bind(env, pattern.id, node) if isinstance(node, ast.expr) else None)
+        elif isinstance(node, ast.Name) and self.resolve(node.id) == pattern.id:
             yield env
 
     def _arguments(self, pattern: ast.Call, node: ast.Call, env: Bindings) -> Iterator[Bindings]:
-        """Positional arguments in order, keywords in any order, ``*REST_`` and ``**REST_`` for what is left."""
-        rest = rest_hole(pattern.args[-1]) if pattern.args else None
-        named_rest = rest_keywords(pattern)
+        """Match positional arguments in order and keywords in any order; ``*REST_`` and ``**REST_`` take the others."""
+        rest = arguments_hole(pattern.args[-1]) if pattern.args else None
+        named_rest = keywords_hole(pattern)
         wanted = pattern.args[:-1] if rest else pattern.args
         if len(node.args) < len(wanted) or (rest is None and len(node.args) != len(wanted)):
             return
-        if not _splat_free(node.args[: len(wanted)]):
+        if any(isinstance(argument, ast.Starred) for argument in node.args[: len(wanted)]):
             return
-        split = _partners(pattern.keywords[:-1] if named_rest else pattern.keywords, node.keywords)
+        split = _pair_keywords(pattern.keywords[:-1] if named_rest else pattern.keywords, node.keywords)
         if split is None or (split[1] and rest is None and named_rest is None):
             return
-        chosen, left = split
-        pairs = [*zip(wanted, node.args), *((k.value, p.value) for k, p in chosen)]
+        keywords, left = split
+        pairs = [*zip(wanted, node.args), *((k.value, given.value) for k, given in keywords)]
         for inner in self._pairs(pairs, env):
             bound: Bindings | None = inner
             if rest is not None:
@@ -111,8 +119,7 @@ class Matcher:
                 bound = bind(inner, rest, (*tail, *([] if named_rest else left)))
             if named_rest is not None and bound is not None:
                 bound = bind(bound, named_rest, tuple(left))
-            if bound is not None:
-                yield bound
+            yield from _optional(bound)
 
     def _pairs(self, pairs: Sequence[tuple[ast.AST, ast.AST]], env: Bindings) -> Iterator[Bindings]:
         if not pairs:
@@ -122,7 +129,7 @@ class Matcher:
         for inner in self.expression(pattern, node, env):
             yield from self._pairs(rest, inner)
 
-    def _fields(self, pattern: ast.AST, node: ast.AST, names: list[str], env: Bindings) -> Iterator[Bindings]:
+    def _fields(self, pattern: ast.AST, node: ast.AST, names: Sequence[str], env: Bindings) -> Iterator[Bindings]:
         if not names:
             yield env
             return
@@ -132,12 +139,10 @@ class Matcher:
     def _field(self, pattern: ast.AST, node: ast.AST, name: str, env: Bindings) -> Iterator[Bindings]:
         want, have = getattr(pattern, name, None), getattr(node, name, None)
         if isinstance(want, str) and isinstance(have, str) and name in ("attr", "name", "arg", "id") and is_hole(want):
-            bound = bind(env, want, have)
-            if bound is not None:
-                yield bound
+            yield from _optional(bind(env, want, have))
         elif isinstance(want, list) and isinstance(have, list):
             if name == "body":
-                want, have = [*_undocumented(want, pattern)], _undocumented(have, node)
+                want, have = [*_without_docstring(want, pattern)], _without_docstring(have, node)
             yield from self._list(want, have, env)
         elif isinstance(want, ast.AST) and isinstance(have, ast.AST):
             yield from self.expression(want, have, env)
@@ -154,23 +159,27 @@ class Matcher:
             yield env
 
 
-def bind(env: Bindings, name: str, value: Bound) -> Bindings | None:
-    """Bind a hole, or None when it already stands for other code."""
+def _optional(env: Bindings | None) -> tuple[Bindings, ...]:
+    return () if env is None else (env,)
+
+
+def bind(env: Bindings, name: str, value: Binding) -> Bindings | None:
+    """Bind a hole; None when it is already bound to other code."""
     if name not in env:
         return {**env, name: value}
-    return env if same_bound(env[name], value) else None
+    return env if same_binding(env[name], value) else None
 
 
-def same_bound(one: Bound, other: Bound) -> bool:
-    """Whether two bound values are the same code; an identifier equals a plain name of that spelling."""
+def same_binding(one: Binding, other: Binding) -> bool:
+    """Whether two bindings are the same code; an identifier equals a name or parameter of that spelling."""
     if isinstance(one, tuple) and isinstance(other, tuple):
         return len(one) == len(other) and all(same(a, b) for a, b in zip(one, other))
     if isinstance(one, str) or isinstance(other, str):
-        return _spelling(one) is not None and _spelling(one) == _spelling(other)
+        return _identifier(one) is not None and _identifier(one) == _identifier(other)
     return isinstance(one, ast.AST) and isinstance(other, ast.AST) and same(one, other)
 
 
-def _spelling(value: Bound) -> str | None:
+def _identifier(value: Binding) -> str | None:
     if isinstance(value, ast.Name):
         return value.id
     if isinstance(value, ast.arg):
@@ -179,7 +188,7 @@ def _spelling(value: Bound) -> str | None:
 
 
 def same(one: object, other: object) -> bool:
-    """Whether two pieces of code are equal in normal form: layout, comments and quotes do not matter."""
+    """Whether two pieces of code are equal; layout, comments, quotes and keyword order do not matter."""
     if one is other:
         return True
     if isinstance(one, ast.AST) and isinstance(other, ast.AST):
@@ -187,13 +196,13 @@ def same(one: object, other: object) -> bool:
             return False
         if isinstance(one, ast.Call) and isinstance(other, ast.Call):
             return same(one.func, other.func) and same(one.args, other.args) and _same_keywords(one, other)
-        if isinstance(one, _DOCUMENTED) and isinstance(other, _DOCUMENTED):
+        if isinstance(one, _HAS_DOCSTRING) and isinstance(other, _HAS_DOCSTRING):
             if _docstring(one) != _docstring(other):
                 return False
-            bodies = same(_undocumented(one.body, one), _undocumented(other.body, other))
-            names = [name for name in _comparable(one) if name != "body"]
+            bodies = same(_without_docstring(one.body, one), _without_docstring(other.body, other))
+            names = [name for name in _comparable(one._fields) if name != "body"]
             return bodies and all(same(getattr(one, n, None), getattr(other, n, None)) for n in names)
-        return all(same(getattr(one, n, None), getattr(other, n, None)) for n in _comparable(one))
+        return all(same(getattr(one, n, None), getattr(other, n, None)) for n in _comparable(one._fields))
     if isinstance(one, (list, tuple)) and isinstance(other, (list, tuple)):
         return len(one) == len(other) and all(same(a, b) for a, b in zip(one, other))
     return one == other and type(one) is type(other)
@@ -209,42 +218,32 @@ def _keyword_name(keyword: ast.keyword) -> str:
     return keyword.arg or ""
 
 
-def _comparable(node: ast.AST) -> tuple[str, ...]:
-    kind = type(node)
-    known = _COMPARABLE.get(kind)
-    if known is None:
-        known = _COMPARABLE[kind] = tuple(name for name in kind._fields if name not in _LAYOUT)
-    return known
+@cache
+def _comparable(fields: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(name for name in fields if name not in _LAYOUT)
 
 
-_COMPARABLE: dict[type, tuple[str, ...]] = {}
-
-
-def _partners(
+def _pair_keywords(
     wanted: Sequence[ast.keyword], given: Sequence[ast.keyword]
 ) -> tuple[list[tuple[ast.keyword, ast.keyword]], list[ast.keyword]] | None:
-    """The keyword for each wanted one, and those left over; None where one is missing."""
+    """Pair wanted keywords with given ones; also returns those left over, or None where one is missing."""
     left = list(given)
-    chosen = []
+    pairs = []
     for keyword in wanted:
-        partner = next((k for k in left if k.arg == keyword.arg), None)
-        if partner is None:
+        match = next((k for k in left if k.arg == keyword.arg), None)
+        if match is None:
             return None
-        left.remove(partner)
-        chosen.append((keyword, partner))
-    return chosen, left
-
-
-def _splat_free(arguments: Sequence[ast.expr]) -> bool:
-    return not any(isinstance(argument, ast.Starred) for argument in arguments)
+        left.remove(match)
+        pairs.append((keyword, match))
+    return pairs, left
 
 
 def _docstring(node: ast.AST) -> str | None:
-    text = ast.get_docstring(node, clean=False) if isinstance(node, _DOCUMENTED) else None
+    text = ast.get_docstring(node, clean=False) if isinstance(node, _HAS_DOCSTRING) else None
     return None if text is None else inspect.cleandoc(text)
 
 
-def _undocumented(body: Sequence[ast.AST], node: ast.AST) -> Sequence[ast.AST]:
-    """A body without its docstring: a template's body says what is done, not how it is described."""
-    documented = isinstance(node, _DOCUMENTED) and ast.get_docstring(node, clean=False) is not None
+def _without_docstring(body: Sequence[ast.AST], node: ast.AST) -> Sequence[ast.AST]:
+    """A body without its docstring, which unification ignores."""
+    documented = isinstance(node, _HAS_DOCSTRING) and ast.get_docstring(node, clean=False) is not None
     return body[1:] if documented else body

@@ -1,6 +1,7 @@
-"""The words in which an author states a patch.
+"""What an author states a patch with.
 
-In: templates and names from a ``codemod.py``. Out: rules made of a scope, an edit, the defect it cures, and goals.
-Invariants: every value is immutable and can be constructed without a file at hand; each one answers for itself
-whether it holds in a scope; nothing here writes.
+In: templates and names from a ``codemod.py``. Out: rules, each made of a scope, an edit, the defect that it fixes and
+goals; every part can evaluate itself on an analysed scope.
+Invariants: every part is immutable and can be constructed without a file; ``violation`` returns None for an accepted
+match or scope, else the reason; nothing here writes.
 """

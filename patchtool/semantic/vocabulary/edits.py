@@ -1,4 +1,4 @@
-"""Edits: where statements go and which ones they replace. An edit is found first and written later, or not at all."""
+"""Edits: where new statements go and which ones they replace. Judging plans an edit; writing it is a later step."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from patchtool.semantic.language.scopes import Block
 from patchtool.semantic.matching.analysis import Match, ScopeAnalysis
 from patchtool.semantic.matching.template import Template, template
 from patchtool.semantic.matching.unify import Bindings
-from patchtool.semantic.vocabulary.goals import Constraint, constrained
-from patchtool.semantic.vocabulary.guards import Directly, Guard, never_runs
+from patchtool.semantic.vocabulary.goals import Constraint, filter_matches
+from patchtool.semantic.vocabulary.guards import Guard, Unconditional, execution_problem
 
 
 class Replacement(NamedTuple):
-    """Statements to be put into one block.
+    """Statements to be put into one block; an insertion replaces none.
 
     Args:
-        block: Where.
-        start: Index of the first statement replaced, or before which the code goes.
+        block: The block.
+        start: Index of the first statement replaced, or before which the code is inserted.
         stop: Index after the last statement replaced; equal to start for an insertion.
         code: The new statements.
-        env: What the holes stand for.
-        at: The statement where the anchor's holes have that meaning.
+        env: The hole bindings.
+        at: The statement at which the bindings were found.
         behind: Whether an insertion belongs to the statement before it, not to the one after it.
     """
 
@@ -37,61 +37,58 @@ class Replacement(NamedTuple):
 
     @property
     def replaced(self) -> list[ast.stmt]:
-        """The statements that go."""
+        """The statements that are removed."""
         return self.block.statements[self.start : self.stop]
 
     @property
     def near(self) -> ast.stmt:
-        """The statement that the code goes behind, or before, or whose place it takes first."""
+        """The statement that an insertion belongs to, or the first one replaced."""
         return self.block.statements[self.start - 1 if self.behind else self.start]
 
 
 @dataclass(frozen=True)
 class Edit:
-    """A template of the code before, and what becomes of it.
+    """A replacement of statements, or an insertion next to them.
 
     Args:
-        anchor: The template.
+        anchor: A template of the existing statements.
         code: The new statements.
         how: ``replace``, ``before`` or ``after``.
-        where: Demands on the anchor's holes.
-        within: Which conditions the anchor may stand under; an insertion goes outside of them.
+        where: Constraints on the anchor's holes.
+        within: Which conditions may enclose the anchor; an insertion goes outside of them.
     """
 
     anchor: str
     code: str
     how: str
     where: dict[str, Constraint] = field(default_factory=dict)
-    within: Guard = field(default_factory=Directly)
+    within: Guard = field(default_factory=Unconditional)
 
     def sites(self, analysis: ScopeAnalysis, env: Bindings) -> list[Match]:
-        """Every place where the anchor stands."""
-        return constrained(analysis, analysis.find(template(self.anchor), env), self.where)
+        """Find every match of the anchor."""
+        return filter_matches(analysis, analysis.find(template(self.anchor), env), self.where)
 
     def replacement(self, analysis: ScopeAnalysis, match: Match) -> Replacement | str:
-        """Say what to write at a site, or why it must not be written."""
-        objection = never_runs(analysis, match)
-        if objection:
-            return objection
-        objection = self.within.objection(analysis, match)
-        if objection:
-            return f"the site {objection}"
+        """Return what to write at a site, or why it must not be edited."""
+        violation = execution_problem(analysis, match) or self.within.violation(analysis, match)
+        if violation:
+            return f"the site {violation}"
         code = template(self.code)
         if self.how == "replace":
             return Replacement(match.block, match.start, match.stop, code, match.env, match.statement)
-        block, index = _outermost(match)
+        block, index = match.block.ancestors[0] if match.block.ancestors else (match.block, match.start)
         behind = self.how == "after"
         if behind and analysis.flow is not None and not analysis.flow.reachable(block.statements[index], after=True):
-            return "control never comes to what stands behind the site"
+            return "the code behind the site is unreachable"
         at = index + 1 if behind else index
         return Replacement(block, at, at, code, match.env, match.statement, behind)
 
 
 class MethodEdit(NamedTuple):
-    """A method to be put into a class behind another one.
+    """A method to be added to a class, behind an existing one.
 
     Args:
-        behind: Name of the method that is there.
+        behind: Name of the existing method.
         code: The new ``def``.
     """
 
@@ -99,34 +96,24 @@ class MethodEdit(NamedTuple):
     code: str
 
     def sites(self, analysis: ScopeAnalysis, env: Bindings) -> list[Match]:
-        """The method that is there."""
-        body = analysis.scope.node.body
+        """Find the existing method."""
         block = analysis.blocks[0]
         return [
             Match(block, index, index + 1, statement, env)
-            for index, statement in enumerate(body)
+            for index, statement in enumerate(block.statements)
             if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)) and statement.name == self.behind
         ]
 
     def replacement(self, analysis: ScopeAnalysis, match: Match) -> Replacement | str:
-        """Say what to write at a site."""
-        new = template(self.code).body[0]
-        name = match.env.get(getattr(new, "name", ""), getattr(new, "name", ""))
-        line = (
-            analysis.source.set_from_outside(getattr(analysis.scope.node, "name", ""), name)
-            if isinstance(name, str)
-            else None
-        )
+        """Return what to write at a site, or why it must not be edited."""
+        code = template(self.code)
+        name = getattr(code.body[0], "name", "")
+        name = match.env.get(name, name)
+        owner = getattr(analysis.scope.node, "name", "")
+        line = analysis.source.reassigned_at(owner, name) if isinstance(name, str) else None
         if line:
-            return f"{name} is set from outside of its class on line {line}"
-        return Replacement(
-            match.block, match.stop, match.stop, template(self.code), match.env, match.statement, behind=True
-        )
+            return f"{name} is reassigned outside its class on line {line}"
+        return Replacement(match.block, match.stop, match.stop, code, match.env, match.statement, behind=True)
 
 
 AnyEdit = Edit | MethodEdit
-
-
-def _outermost(match: Match) -> tuple[Block, int]:
-    """The scope's own block and the index of its statement that holds the match."""
-    return match.block.above[0] if match.block.above else (match.block, match.start)

@@ -1,4 +1,4 @@
-"""Evidence that code is there: goals, and the demands on what their holes stand for."""
+"""Positive evidence: goals, and constraints on what their holes are bound to."""
 
 from __future__ import annotations
 
@@ -12,90 +12,90 @@ from patchtool.semantic.language.nodes import walk
 from patchtool.semantic.matching.analysis import Match, ScopeAnalysis, bound_nodes
 from patchtool.semantic.matching.template import Template, template
 from patchtool.semantic.matching.unify import Bindings, same
-from patchtool.semantic.vocabulary.guards import AnyBranch, Guard, never_runs
+from patchtool.semantic.vocabulary.guards import AnyBranch, Guard, execution_problem
 
 
-class Held(Enum):
+class GoalStatus(Enum):
     """How far a goal is met."""
 
-    NO = "no"
-    YES = "yes"
-    WRONG = "wrong"
-    """Something of it is there, but not exactly as stated."""
+    MISSING = "missing"
+    MET = "met"
+    INEXACT = "inexact"
+    """Part of it is there, or all of it but not exactly as stated."""
 
 
 @dataclass(frozen=True)
 class SearchResult:
-    """What a search for one goal came to.
+    """The result of searching for one goal.
 
     Args:
-        held: How far it is met.
-        where: Line of the evidence, 0 for none.
-        why: For a person, when it is not met.
-        env: What the holes stand for where it is met.
-        at: The statement it was found in.
-        several: Whether it is there more often than stated.
+        status: How far the goal is met.
+        line: Line of the evidence, 0 for none.
+        detail: Why it is not met, for the user.
+        env: The hole bindings where it is met.
+        statement: The statement that meets it.
+        too_many: Whether it is there more often than stated.
     """
 
-    held: Held
-    where: int = 0
-    why: str = ""
+    status: GoalStatus
+    line: int = 0
+    detail: str = ""
     env: Bindings = field(default_factory=dict)
-    at: ast.stmt | None = None
-    several: bool = False
+    statement: ast.stmt | None = None
+    too_many: bool = False
+
+
+MISSING = SearchResult(GoalStatus.MISSING, detail="not found")
 
 
 class Constraint(Protocol):
-    """A demand on one hole of a match."""
+    """Restricts what one hole of a match is bound to."""
 
-    def join(self, analysis: ScopeAnalysis, match: Match, hole: str) -> Bindings | None:
-        """The match's bindings and what the demand adds, or None where it is not met."""
+    def refine(self, analysis: ScopeAnalysis, match: Match, hole: str) -> Bindings | None:
+        """Return the match's bindings with those that the constraint adds, or None where it is violated."""
 
 
 class FreeOf(NamedTuple):
-    """What the hole's code means has no part that another hole's code means."""
+    """The hole's value has no part that equals the code of another hole."""
 
     source: str
 
-    def join(self, analysis: ScopeAnalysis, match: Match, hole: str) -> Bindings | None:
-        """The match's bindings, or None where the demand is not met."""
-        parts = [analysis.meaning(n, match.statement) for n in bound_nodes(match.env.get(hole))]
-        foreign = bound_nodes(match.env.get(self.source))
-        mixed = any(same(node, other) for part in parts for node in walk(part) for other in foreign)
+    def refine(self, analysis: ScopeAnalysis, match: Match, hole: str) -> Bindings | None:
+        """Return the match's bindings, or None where the constraint is violated."""
+        values = [analysis.value(node, match.statement) for node in bound_nodes(match.env.get(hole))]
+        excluded = bound_nodes(match.env.get(self.source))
+        mixed = any(same(node, other) for value in values for node in walk(value) for other in excluded)
         return None if mixed else match.env
 
 
 class Holds(NamedTuple):
-    """The hole's code has a part that this template fits, and its holes join the others."""
+    """The hole's code has a part that this template matches; the template's bindings are added."""
 
     pattern: str
 
-    def join(self, analysis: ScopeAnalysis, match: Match, hole: str) -> Bindings | None:
-        """The bindings with those of the inner template, or None when it does not fit."""
+    def refine(self, analysis: ScopeAnalysis, match: Match, hole: str) -> Bindings | None:
+        """Return the bindings with those of the inner template, or None where it does not match."""
         wanted = template(self.pattern).expression
-        for root in bound_nodes(match.env.get(hole)):
-            for node in walk(root):
-                for inner in analysis.matcher.expression(wanted, node, match.env):
-                    return inner
-        return None
+        nodes = (node for root in bound_nodes(match.env.get(hole)) for node in walk(root))
+        return next((env for node in nodes for env in analysis.matcher.expression(wanted, node, match.env)), None)
 
 
 @dataclass(frozen=True)
 class Goal:
-    """Code that must be there, exactly so often, under these conditions and in this order.
+    """Code that must be there, a given number of times, under given conditions and in a given order.
 
-    An expression or a simple statement is looked for by its meaning: ``f(x)`` is there when ``y = x; f(y)`` is. Longer
-    templates, and all that a patch is given, are looked for as they are spelled.
+    An expression or a simple statement is found by value: ``y = x; f(y)`` meets the goal ``f(x)``. Templates of several
+    statements, and all code that a rule is given, are found as they are written.
 
     Args:
-        name: In the author's words, for reports.
-        patterns: Templates; any one of them will do.
-        where: Demands on holes.
-        within: Which conditions it may stand under.
+        name: The author's description, for reports.
+        patterns: Alternative templates.
+        where: Constraints by hole.
+        within: Which conditions may enclose it.
         times: How often it must be there.
         ahead_of: A template that must come later in the source.
         behind: A template that must come earlier.
-        spelled: Whether it is looked for as it is spelled, whatever the template.
+        as_written: Never find it by value.
     """
 
     name: str
@@ -105,65 +105,65 @@ class Goal:
     times: int = 1
     ahead_of: str | None = None
     behind: str | None = None
-    spelled: bool = False
+    as_written: bool = False
 
-    def search(self, analysis: ScopeAnalysis, spelled: Bindings, meant: Bindings) -> SearchResult:
-        """Look for the goal in a scope.
+    def search(self, analysis: ScopeAnalysis, env: Bindings, values: Bindings) -> SearchResult:
+        """Search a scope for the goal.
 
         Args:
             analysis: The scope.
-            spelled: What the holes known so far stand for.
-            meant: What that means.
+            env: Known hole bindings, as code.
+            values: The same, as values.
         """
-        found: list[Match] = []
+        candidates: list[Match] = []
         for text in self.patterns:
             pattern = template(text)
-            nested = analysis.nested(pattern)
+            nested = analysis.find_nested(pattern)
             if nested is not None:
-                return SearchResult(Held.WRONG, getattr(nested, "lineno", 0), "stands in a nested function or class")
-            found += self._find(analysis, pattern, spelled, meant)
-        matches = constrained(analysis, found, self.where)
+                line = getattr(nested, "lineno", 0)
+                return SearchResult(GoalStatus.INEXACT, line, "is inside a nested function or class")
+            candidates += self._find(analysis, pattern, env, values)
+        matches = filter_matches(analysis, candidates, self.where)
         if not matches:
-            return SearchResult(Held.NO, why="not there")
+            return MISSING
         if len(matches) != self.times:
-            why = f"there {len(matches)} times, expected {self.times}"
-            return SearchResult(Held.WRONG, matches[0].line, why, several=len(matches) > self.times)
+            detail = f"found {len(matches)} times, expected {self.times}"
+            too_many = len(matches) > self.times
+            return SearchResult(GoalStatus.INEXACT, matches[0].line, detail, too_many=too_many)
         for match in matches:
-            objection = self._objection(analysis, match, spelled, meant)
-            if objection:
-                return SearchResult(Held.WRONG, match.line, objection)
-        return SearchResult(Held.YES, matches[0].line, env=matches[0].env, at=matches[0].statement)
+            violation = self._violation(analysis, match, env, values)
+            if violation:
+                return SearchResult(GoalStatus.INEXACT, match.line, violation)
+        return SearchResult(GoalStatus.MET, matches[0].line, env=matches[0].env, statement=matches[0].statement)
 
-    def _find(self, analysis: ScopeAnalysis, pattern: Template, spelled: Bindings, meant: Bindings) -> list[Match]:
-        single = len(pattern.body) == 1 and not hasattr(pattern.body[0], "body")
-        by_meaning = single and not self.spelled and analysis.flow is not None
-        return analysis.find_meant(pattern, meant) if by_meaning else analysis.find(pattern, spelled)
+    def _find(self, analysis: ScopeAnalysis, pattern: Template, env: Bindings, values: Bindings) -> list[Match]:
+        simple = len(pattern.body) == 1 and not hasattr(pattern.body[0], "body")
+        by_value = simple and not self.as_written and analysis.flow is not None
+        return analysis.find_by_value(pattern, values) if by_value else analysis.find(pattern, env)
 
-    def _objection(self, analysis: ScopeAnalysis, match: Match, spelled: Bindings, meant: Bindings) -> str | None:
-        objection = never_runs(analysis, match) or self.within.objection(analysis, match)
-        if objection:
-            return objection
+    def _violation(self, analysis: ScopeAnalysis, match: Match, env: Bindings, values: Bindings) -> str | None:
+        violation = execution_problem(analysis, match) or self.within.violation(analysis, match)
+        if violation:
+            return violation
         for text, later in ((self.ahead_of, True), (self.behind, False)):
-            env = match.env if match.meant else meant
-            others = self._find(analysis, template(text), {**spelled, **match.env}, env) if text else []
-            if text and not others:
-                return f"nothing to be in order with: {text!r}"
+            if not text:
+                continue
+            known = match.env if match.by_value else values
+            others = self._find(analysis, template(text), {**env, **match.env}, known)
+            if not others:
+                return f"has no {text!r} {'behind' if later else 'before'} it"
             if any((other.position > match.position) is not later for other in others):
-                return f"in the wrong order with {text!r}"
+                return f"is in the wrong order with {text!r}"
         return None
 
 
-def constrained(analysis: ScopeAnalysis, matches: Sequence[Match], where: dict[str, Constraint]) -> list[Match]:
-    """Those matches whose holes meet every demand, with what the demands bind; one for each node."""
+def filter_matches(analysis: ScopeAnalysis, matches: Sequence[Match], where: dict[str, Constraint]) -> list[Match]:
+    """Keep the matches that satisfy all constraints, with the bindings that those add; one match per node."""
     kept: dict[int, Match] = {}
     for match in matches:
         env: Bindings | None = match.env
-        for hole, demand in where.items():
-            if env is not None:
-                here = Match(match.block, match.start, match.stop, match.node, env, match.unsure, match.meant)
-                env = demand.join(analysis, here, hole)
+        for hole, constraint in where.items():
+            env = env if env is None else constraint.refine(analysis, match._replace(env=env), hole)
         if env is not None:
-            kept.setdefault(
-                id(match.node), Match(match.block, match.start, match.stop, match.node, env, match.unsure, match.meant)
-            )
+            kept.setdefault(id(match.node), match._replace(env=env))
     return list(kept.values())

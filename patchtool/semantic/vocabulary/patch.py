@@ -1,4 +1,4 @@
-"""How an author states a patch: rules with a scope, an edit, the defect it cures and the goals it reaches."""
+"""The public API for authors: a patch is rules, each with a scope, an edit, the defect it fixes and its goals."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from patchtool.semantic.vocabulary.edits import AnyEdit, Edit, MethodEdit
 from patchtool.semantic.vocabulary.goals import Constraint, FreeOf, Goal, Holds
-from patchtool.semantic.vocabulary.guards import AnyBranch, Branch, Directly, Guard, Guarded
+from patchtool.semantic.vocabulary.guards import AnyBranch, Branch, Guard, Guarded, Unconditional
 from patchtool.semantic.vocabulary.methods import AnyGoal, Method
 from patchtool.semantic.vocabulary.negatives import Defect, Negative, Never, Only, Unmentioned, Unread
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 
 class Parameter(NamedTuple):
-    """A role played by a parameter, found by the spellings it is known under.
+    """A parameter, known by alternative names.
 
     Args:
-        spellings: Names, any one of them; a function that has two of them is not understood.
-        typed: Name of the type that marks it where no spelling fits.
+        spellings: The names; a function with two of them is ambiguous.
+        typed: The annotation by which it is found where it has none of the names.
     """
 
     spellings: tuple[str, ...]
@@ -29,14 +29,14 @@ class Parameter(NamedTuple):
 
 
 class Methods(NamedTuple):
-    """Apply a rule to each method of the scope's class whose name and parameters fit.
+    """Apply a rule to each method of the scope's class whose name and parameters match.
 
     Args:
         names: A shell pattern for the method's name.
-        having: A parameter that it must have.
-        otherwise: Parameters that mark a method which the rule leaves alone; one that has neither is not understood.
-        hole: The hole that stands for the method's name in the rule's templates.
-        role: The hole that stands for the parameter.
+        having: A parameter that the method must have.
+        otherwise: Parameters of methods that the rule skips; a method with neither is a conflict.
+        hole: The hole for the method's name in the rule's templates.
+        role: The hole for the parameter.
     """
 
     names: str
@@ -47,13 +47,13 @@ class Methods(NamedTuple):
 
 
 class Fact(NamedTuple):
-    """Code elsewhere in the tree that the new code relies on.
+    """A precondition: code elsewhere in the tree that the new code relies on.
 
     Args:
         path: File in the git layout.
         scope: Qualified symbol in it; empty for anywhere in the file.
-        pattern: A template that must be there at least once.
-        why: What would go wrong without it.
+        pattern: A template that must match at least once.
+        why: Why the new code needs it.
     """
 
     path: str
@@ -63,11 +63,11 @@ class Fact(NamedTuple):
 
 
 class Transform(NamedTuple):
-    """An edit written as a plain LibCST function, under the same judgement as a template.
+    """An edit written as a LibCST function, judged and verified like a template.
 
     Args:
-        change: Takes the module and gives the new one; it may change the rule's scope and nothing else.
-        anchor: A template of the code that it changes, for site counts and candidates.
+        change: Maps a module to the new one; it must only change the rule's scope.
+        anchor: A template of the code that it changes, for the number of sites and the nearest code.
     """
 
     change: Callable[[libcst.Module], libcst.Module]
@@ -82,15 +82,15 @@ class Rule:
         name: For reports.
         scope: Qualified symbol, ``Class.method``.
         edit: What to write where.
-        goals: What must be there afterwards; all of them there beforehand means landed.
-        target: File in the git layout; may be left out where the patch has one target.
-        roles: Holes that stand for parameters.
-        given: Code that is there before and after, as it is spelled, and binds holes; each exactly once.
-        defect: What shows that the fix is needed; an insertion must state one.
+        goals: What must be there afterwards; when all of it is there beforehand, the rule has landed.
+        target: File in the git layout; optional for a patch with one target.
+        roles: Parameters by hole.
+        given: Code that stays as it is and binds holes; it must match exactly once.
+        defect: What shows that the fix is needed; required for an insertion.
         never: What must not be there afterwards.
         extends: The base class whose behaviour the rule is about.
         methods: Apply the rule to each of these methods of the scope.
-        sites: How many sites there must be, in each scope.
+        sites: The expected number of sites, in each scope.
     """
 
     name: str
@@ -108,14 +108,14 @@ class Rule:
 
     @property
     def replaces(self) -> bool:
-        """Whether the rule's anchor is code that goes, and so the defect itself."""
+        """Whether the rule removes its anchor, so that the anchor is the defect."""
         return isinstance(self.edit, Transform) or (isinstance(self.edit, Edit) and self.edit.how == "replace")
 
 
 class SemanticPatch:
     """A patch; subclass it once in ``codemod.py``.
 
-    A patch of one rule states the rule's fields as class attributes; one of several lists them in ``rules``.
+    A patch with one rule states the rule's fields as class attributes; one with several lists them in ``rules``.
     """
 
     scope: str = ""
@@ -129,13 +129,13 @@ class SemanticPatch:
     rules: tuple[Rule, ...] = ()
     facts: tuple[Fact, ...] = ()
     names: Mapping[str, str] = {}
-    """Names that the patch introduces, by hole; where upstream has the code under another name, that one counts."""
+    """Names that the patch introduces, by hole; where upstream has the code under another name, that one is used."""
     independent: bool = False
-    """Whether each rule is worth having without the others; then a patch can be partial."""
+    """Whether each rule is useful without the others; then the patch can be partial."""
 
     @classmethod
     def all_rules(cls) -> tuple[Rule, ...]:
-        """The rules, be they listed or stated as class attributes."""
+        """Return the rules, whether listed or stated as class attributes."""
         if cls.rules:
             return cls.rules
         if cls.edit is None:
@@ -156,32 +156,32 @@ class SemanticPatch:
 
 
 def param(*spellings: str, typed: str = "") -> Parameter:
-    """A parameter known under any of these names, or else by its type."""
+    """Return a parameter known by any of these names, or else by its type; see Parameter."""
     return Parameter(spellings, typed)
 
 
 def replace(before: str, after: str, *, within: Guard | None = None, **where: Constraint) -> Edit:
-    """Replace statements; the template of the code before is the defect."""
-    return Edit(before, after, "replace", where, within or Directly())
+    """Replace statements; the statements to be replaced are the defect."""
+    return Edit(before, after, "replace", where, within or Unconditional())
 
 
 def insert_before(anchor: str, code: str, *, within: Guard | None = None, **where: Constraint) -> Edit:
-    """Insert statements before an anchor, outside of the conditions it stands under."""
-    return Edit(anchor, code, "before", where, within or Directly())
+    """Insert statements before an anchor, outside of its enclosing conditions."""
+    return Edit(anchor, code, "before", where, within or Unconditional())
 
 
 def insert_after(anchor: str, code: str, *, within: Guard | None = None, **where: Constraint) -> Edit:
-    """Insert statements after an anchor, outside of the conditions it stands under."""
-    return Edit(anchor, code, "after", where, within or Directly())
+    """Insert statements after an anchor, outside of its enclosing conditions."""
+    return Edit(anchor, code, "after", where, within or Unconditional())
 
 
 def add_method(code: str, *, behind: str) -> MethodEdit:
-    """Add a method to a class, behind one that is there."""
+    """Add a method to a class, behind an existing one."""
     return MethodEdit(behind, code)
 
 
 def transform(change: Callable[[libcst.Module], libcst.Module], *, anchor: str) -> Transform:
-    """Edit with a plain LibCST function; see Transform."""
+    """Edit with a LibCST function; see Transform."""
     return Transform(change, anchor)
 
 
@@ -194,63 +194,63 @@ def goal(
     behind: str | None = None,
     **where: Constraint,
 ) -> Goal:
-    """Code that must be there, found by what it means; see Goal."""
+    """State code that must be there, found by value; see Goal."""
     return Goal(name, patterns, where, within or AnyBranch(), times, ahead_of, behind)
 
 
 def given(name: str, pattern: str, *, within: Guard | None = None, **where: Constraint) -> Goal:
-    """Code that is there before and after, found as it is spelled, so that its holes can be written elsewhere.
+    """State code that is there before and after the edit, found as it is written, so that its holes can be inserted.
 
-    It is found under any condition; an edit is refused unless it stands as ``within`` says.
+    It is found under any condition; the edit is refused where ``within`` rejects the conditions.
     """
-    return Goal(name, (pattern,), where, within or AnyBranch(), spelled=True)
+    return Goal(name, (pattern,), where, within or AnyBranch(), as_written=True)
 
 
 def method(name: str, code: str) -> Method:
-    """A method that a class must define; see Method."""
+    """State a method that a class must define; see Method."""
     return Method(name, code)
 
 
 def never(name: str, pattern: str) -> Never:
-    """Code that must not be there; see Never."""
+    """State code that must not be there; see Never."""
     return Never(name, pattern)
 
 
 def only(name: str, mention: str, *uses: str) -> Only:
-    """Every mention must be a known use; see Only."""
+    """State the only uses that code may have; see Only."""
     return Only(name, mention, uses)
 
 
 def unread(*holes: str) -> Unread:
-    """Parameters that nobody uses; see Unread."""
+    """State the defect that parameters are unused; see Unread."""
     return Unread(holes)
 
 
 def unmentioned(*names: str) -> Unmentioned:
-    """Names that the scope does not speak of; see Unmentioned."""
+    """State the defect that the scope does not mention names; see Unmentioned."""
     return Unmentioned(names)
 
 
 def free_of(hole: str) -> FreeOf:
-    """A demand: what the hole means has nothing of what another hole means."""
+    """Constrain a hole: its value has no part of another hole; see FreeOf."""
     return FreeOf(hole)
 
 
 def holds(pattern: str) -> Holds:
-    """A demand: the hole's code has a part that this template fits."""
+    """Constrain a hole: its code has a part that this template matches; see Holds."""
     return Holds(pattern)
 
 
 def branch(condition: str) -> Branch:
-    """Consent: exactly the branch of this condition."""
+    """Accept exactly the branch of this condition; see Branch."""
     return Branch(condition)
 
 
 def guarded(*conditions: str, present: tuple[str, ...] = (), always: bool = False) -> Guarded:
-    """Consent: under any of these conditions, or one that asks whether these holes are there, or none; see Guarded."""
+    """Accept any of these conditions, tests for the presence of these holes, or no condition; see Guarded."""
     return Guarded(conditions, present, always)
 
 
 def any_branch() -> AnyBranch:
-    """Consent: under any condition."""
+    """Accept any condition; see AnyBranch."""
     return AnyBranch()

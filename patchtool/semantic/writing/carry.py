@@ -9,7 +9,7 @@ from typing import NamedTuple
 from patchtool.semantic.language.scopes import first_line
 from patchtool.semantic.language.source import Source
 from patchtool.semantic.matching.analysis import bound_nodes
-from patchtool.semantic.matching.template import run_hole, statement_hole
+from patchtool.semantic.matching.template import statement_hole, statements_hole
 from patchtool.semantic.matching.unify import same
 from patchtool.semantic.writing.fill import CannotFill
 from patchtool.semantic.writing.filler import Filler, inner_lines
@@ -110,7 +110,7 @@ class Carrier:
 
     def _carried(self, statement: ast.stmt) -> tuple[ast.AST, ...] | None:
         """The old statements that a template statement stands for, or None where it is code of its own."""
-        run = run_hole(statement)
+        run = statements_hole(statement)
         bound = self.filler.env.get(run or statement_hole(statement) or "")
         return bound_nodes(bound) if run or isinstance(bound, ast.stmt) else None
 

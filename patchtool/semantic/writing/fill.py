@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable
 from patchtool.semantic.language.grammar import BUILTINS
 from patchtool.semantic.language.nodes import walk
 from patchtool.semantic.language.source import ModuleNames
-from patchtool.semantic.matching.template import is_hole, rest_hole, rest_keywords, run_hole, statement_hole
+from patchtool.semantic.matching.template import arguments_hole, is_hole, keywords_hole, statement_hole, statements_hole
 from patchtool.semantic.matching.unify import Bindings
 from patchtool.semantic.vocabulary.edits import Replacement
 
@@ -71,7 +71,7 @@ def global_names(
             raise CannotFill("name-unavailable", f"{name} is hidden by a local name")
         if name in mine or is_hole(name) or (name in proven and name in names.conditional):
             continue
-        known = names.local(name)
+        known = names.local_name(name)
         if known is None and (name not in BUILTINS or name in names.bound):
             raise CannotFill("name-unavailable", f"{name} is not surely bound in this module")
         if known is not None and known != name:
@@ -135,8 +135,8 @@ class _Filler(ast.NodeTransformer):
         return self.generic_visit(node)
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
-        rest = rest_hole(node.args[-1]) if node.args else None
-        named = rest_keywords(node)
+        rest = arguments_hole(node.args[-1]) if node.args else None
+        named = keywords_hole(node)
         if rest is not None:
             node.args = node.args[:-1]
         if named is not None:
@@ -151,7 +151,7 @@ class _Filler(ast.NodeTransformer):
         return node
 
     def visit_Expr(self, node: ast.Expr) -> ast.AST | list[ast.AST]:
-        run = run_hole(node)
+        run = statements_hole(node)
         single = statement_hole(node)
         value = self.env.get(run or single or "")
         if run is not None:

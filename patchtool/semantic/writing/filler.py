@@ -11,14 +11,14 @@ from patchtool.semantic.language.nodes import children, walk
 from patchtool.semantic.matching.analysis import bound_nodes
 from patchtool.semantic.matching.template import (
     Template,
+    arguments_hole,
+    identifiers_in,
     is_hole,
-    names_in,
-    rest_hole,
-    rest_keywords,
-    run_hole,
+    keywords_hole,
     statement_hole,
+    statements_hole,
 )
-from patchtool.semantic.matching.unify import Bindings, Bound
+from patchtool.semantic.matching.unify import Binding, Bindings
 from patchtool.semantic.writing.fill import CannotFill, fill_expression
 from patchtool.semantic.writing.spelling import Unspeakable, spelled
 
@@ -82,10 +82,10 @@ class Filler:
             text = _expression(node.id, self.env) if is_hole(node.id) else self.rename.get(node.id, node.id)
             yield begin, end, text.encode()
             return
-        if isinstance(node, ast.stmt) and (run_hole(node) or self._carried(node)):
+        if isinstance(node, ast.stmt) and (statements_hole(node) or self._carried(node)):
             return  # written as a whole
         if isinstance(node, ast.JoinedStr):  # before 3.12 the parser does not say where its names are
-            if {*names_in(node)} & {*self.rename} or any(map(is_hole, names_in(node))):
+            if {*identifiers_in(node)} & {*self.rename} or any(map(is_hole, identifiers_in(node))):
                 yield begin, end, _spelled(fill_expression(node, self.env, self.rename)).encode()
             return
         if isinstance(node, ast.Attribute) and is_hole(node.attr):
@@ -116,9 +116,9 @@ class Filler:
         """A call, its remaining arguments written one after the other."""
         yield from self._spans(call.func)
         remaining: dict[ast.AST, str] = {}
-        if call.args and (rest := rest_hole(call.args[-1])):
+        if call.args and (rest := arguments_hole(call.args[-1])):
             remaining[call.args[-1]] = rest
-        if named := rest_keywords(call):
+        if named := keywords_hole(call):
             remaining[call.keywords[-1]] = named
         every: list[ast.expr | ast.keyword] = sorted([*call.args, *call.keywords], key=self._at)
         before = self._at(call.func)[1]
@@ -150,7 +150,7 @@ def inner_lines(body: Iterable[ast.AST]) -> set[int]:
 
 def _expression(hole: str, env: Bindings) -> str:
     """A hole's code, in parentheses where its neighbours could bind tighter."""
-    value: Bound | None = env.get(hole)
+    value: Binding | None = env.get(hole)
     if isinstance(value, str):
         return value
     if not isinstance(value, ast.expr):

@@ -6,11 +6,11 @@ import ast
 from collections.abc import Iterator, Mapping, Sequence
 
 from patchtool.semantic.language.grammar import BUILTINS
-from patchtool.semantic.language.names import running, shared_names, stored_in
-from patchtool.semantic.language.nodes import walk
+from patchtool.semantic.language.names import assigned_names, shared_names
+from patchtool.semantic.language.nodes import walk, walk_scope
 from patchtool.semantic.language.scopes import Function
 from patchtool.semantic.matching.analysis import ScopeAnalysis, bound_nodes
-from patchtool.semantic.matching.unify import Bound, same
+from patchtool.semantic.matching.unify import Binding, same
 from patchtool.semantic.vocabulary.edits import Replacement
 from patchtool.semantic.writing.fill import CannotFill
 
@@ -18,7 +18,7 @@ _EFFECTS = frozenset({"next", "pop", "popleft", "popitem", "send", "append", "re
 
 
 def check_names(
-    analysis: ScopeAnalysis, replacement: Replacement, filled: Sequence[ast.stmt], roles: Mapping[str, Bound]
+    analysis: ScopeAnalysis, replacement: Replacement, filled: Sequence[ast.stmt], roles: Mapping[str, Binding]
 ) -> None:
     """Make sure that filled code means at its place what the patch says.
 
@@ -34,7 +34,7 @@ def check_names(
     function = analysis.scope.function
     if function is None:
         return
-    old, new = stored_in(replacement.replaced), stored_in(filled)
+    old, new = assigned_names(replacement.replaced), assigned_names(filled)
     shared = (old | new) & shared_names(function)
     if shared:
         raise CannotFill("name-shared", f"{min(shared)} is bound from elsewhere too (global or nonlocal)")
@@ -47,7 +47,7 @@ def check_names(
 
 def _check_fresh(function: Function, names: set[str]) -> None:
     known = {n.id for n in walk(function) if isinstance(n, ast.Name)}
-    known |= {n.arg for n in walk(function) if isinstance(n, ast.arg)} | stored_in(function.body)
+    known |= {n.arg for n in walk(function) if isinstance(n, ast.arg)} | assigned_names(function.body)
     taken = sorted(names & known)
     if taken:
         raise CannotFill("name-taken", f"{taken[0]}, which the patch would introduce, is already used in this scope")
@@ -60,7 +60,7 @@ def _check_lost(function: Function, replacement: Replacement, filled: Sequence[a
             raise CannotFill("removed-name-read", f"the new code reads {node.id}, which would no longer be assigned")
     inside = {id(n) for statement in replacement.replaced for n in walk(statement)} | set(_elsewhere(replacement))
     last = max((s.end_lineno or s.lineno for s in replacement.replaced), default=0)
-    own = {id(n) for n in running(function.body)}
+    own = {id(n) for n in walk_scope(function.body)}
     for node in walk(function):
         if isinstance(node, ast.Name) and node.id in gone and id(node) not in inside:
             reads = not isinstance(node.ctx, ast.Store) and (node.lineno > last or id(node) not in own)
@@ -71,27 +71,27 @@ def _check_lost(function: Function, replacement: Replacement, filled: Sequence[a
 
 def _elsewhere(replacement: Replacement) -> Iterator[int]:
     """Nodes in the other arms of the conditions that a replacement stands under: control never passes through both."""
-    chain = [*(block for block, _ in replacement.block.above), replacement.block]
+    chain = [*(block for block, _ in replacement.block.ancestors), replacement.block]
     for block in chain:
         if isinstance(block.owner, ast.If):
             other = block.owner.orelse if block.field == "body" else block.owner.body
             yield from (id(node) for statement in other for node in walk(statement))
 
 
-def _check_meaning(analysis: ScopeAnalysis, replacement: Replacement, roles: Mapping[str, Bound]) -> None:
+def _check_meaning(analysis: ScopeAnalysis, replacement: Replacement, roles: Mapping[str, Binding]) -> None:
     """A hole must mean the same where its code was found and where it is written."""
     if analysis.flow is None:
         return
     near, after = replacement.near, replacement.behind
-    assigned = stored_in(replacement.replaced)
+    assigned = assigned_names(replacement.replaced)
     for hole in sorted(replacement.code.holes & set(replacement.env)):
         for node in (n for n in bound_nodes(replacement.env[hole]) if isinstance(n, ast.expr)):
             if isinstance(node, ast.Name) and node.id in assigned:
                 continue  # the old code assigns it, and so does the new
-            here = analysis.meaning(node, near, after=after)
-            there = [analysis.meaning(node, replacement.at)]
-            if hole in analysis.bound_at:
-                there.append(analysis.meaning(node, analysis.bound_at[hole], after=True))
+            here = analysis.value(node, near, after=after)
+            there = [analysis.value(node, replacement.at)]
+            if hole in analysis.binding_statements:
+                there.append(analysis.value(node, analysis.binding_statements[hole], after=True))
             if hole in roles:
                 there.append(node)
             if not all(same(here, other) for other in there):
@@ -116,7 +116,7 @@ def _check_assigned(analysis: ScopeAnalysis, replacement: Replacement, filled: S
     """Every name that the new code reads has a value: a local one surely, any other one as far as the module shows."""
     if analysis.flow is None:
         return
-    known = set(analysis.flow.assigned(replacement.near, after=replacement.behind))
+    known = set(analysis.flow.definitely_assigned(replacement.near, after=replacement.behind))
     module = analysis.source.names.bound | {
         n.id for s in replacement.replaced for n in walk(s) if isinstance(n, ast.Name)
     }

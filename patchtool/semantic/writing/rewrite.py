@@ -53,7 +53,7 @@ def render(source: Source, edits: Sequence[FilledReplacement]) -> bytes:
     data = b"".join([*out, *lines[at:]])
     if not lines[-1].endswith((b"\n", b"\r")) and at == len(lines):  # the file ends as it did before
         data = data.removesuffix(source.newline.encode())
-    return source.mark + data
+    return source.bom + data
 
 
 def run_transform(change: Any, data: bytes) -> bytes:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from patchtool.semantic.judging.examine import RuleVerdict
 from patchtool.semantic.language.nodes import walk
 from patchtool.semantic.language.scopes import Scope, find_scope
-from patchtool.semantic.language.source import Source, Unparsable
+from patchtool.semantic.language.source import ParseError, Source
 from patchtool.semantic.matching.analysis import ScopeAnalysis
 from patchtool.semantic.matching.template import template
 from patchtool.semantic.vocabulary.edits import Edit, Replacement
@@ -50,8 +50,8 @@ def _write_file(verdicts: Sequence[RuleVerdict], source: Source) -> Source:
             data = run_transform(verdict.rule.edit.change, data)
     try:
         written = Source.parse(source.path, data)
-    except Unparsable as error:
-        raise CannotFill("result-unparsable", error.problem) from None
+    except ParseError as error:
+        raise CannotFill("result-unparsable", str(error)) from None
     free = [p.scope for v in verdicts if isinstance(v.rule.edit, Transform) for p in v.analyses]
     _verify(source, written, planned, free)
     return Source.parse(source.path, data) if free else written
@@ -93,7 +93,7 @@ def _verify(source: Source, written: Source, planned: Sequence[FilledReplacement
 def _around(planned: Sequence[FilledReplacement], free: Sequence[Scope]) -> list[ast.AST]:
     """Every definition and statement that something is changed in."""
     scopes = [*(p.scope for p in planned), *free]
-    holders = [block.statements[index] for p in planned for block, index in p.replacement.block.above]
+    holders = [block.statements[index] for p in planned for block, index in p.replacement.block.ancestors]
     return [*holders, *(node for scope in scopes for node in (*scope.owners, scope.node))]
 
 

@@ -1,30 +1,31 @@
-"""Code with every local name replaced by what it stands for."""
+"""Symbolic values: code in which every local name is replaced by the expression that it holds."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator
-from itertools import count
+from itertools import count, islice
 
-from patchtool.semantic.language.names import running, stored_in
-from patchtool.semantic.language.nodes import children, walk
-from patchtool.semantic.language.source import binds
+from patchtool.semantic.language.names import assigned_names
+from patchtool.semantic.language.nodes import children, walk, walk_scope
+from patchtool.semantic.language.source import direct_bindings
 
 Environment = dict[str, ast.expr | None]
-"""What each surely assigned name stands for."""
+"""The value of each name that is certainly assigned."""
 
-_MOST_NODES = 150
+_MAX_NODES = 150
+"""Larger values become unknown, so that repeated assignments cannot grow them without limit."""
 _INTEGERS = frozenset({"int64", "int32", "long", "int"})
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
-class Meaning:
-    """Replaces names by values, and carries out assignments.
+class Evaluator:
+    """Computes values and executes assignments symbolically.
 
     Args:
         local: Names that the function's own code binds.
-        shared: Names that other code may bind meanwhile; they never stand for anything certain.
-        walrus: Whether any expression of the function assigns.
+        shared: Names that other code may bind meanwhile; their values are always unknown.
+        walrus: Whether the function has any assignment expression.
     """
 
     def __init__(self, local: set[str], shared: frozenset[str], walrus: bool) -> None:
@@ -33,97 +34,96 @@ class Meaning:
         self.walrus = walrus
         self._numbers = count(1)
 
-    def of(self, node: ast.AST, env: Environment) -> ast.AST:
-        """What some code means."""
-        return _Unfold(self, env).visit(node)
+    def value(self, node: ast.AST, env: Environment) -> ast.AST:
+        """Return the value of code."""
+        return _Substitution(self, env).visit(node)
 
-    def pairs(self, statement: ast.stmt, env: Environment) -> dict[int, ast.AST]:
-        """What each node of a statement's own expressions means, a simple statement itself included, by identity."""
-        unfold = _Unfold(self, env)
+    def node_values(self, statement: ast.stmt, env: Environment) -> dict[int, ast.AST]:
+        """Return the value of each node of a statement by ``id``, without the nodes of statements inside it."""
+        substitution = _Substitution(self, env)
         if hasattr(statement, "body"):
             for child in children(statement):
                 if isinstance(child, (ast.expr, ast.withitem)):
-                    unfold.visit(child)
+                    substitution.visit(child)
         else:
-            unfold.visit(statement)
-        return unfold.pairs
+            substitution.visit(statement)
+        return substitution.values
 
     def unknown(self, name: str) -> ast.Name:
-        """A value that is equal to no other."""
+        """Return a value that equals no other."""
         return ast.Name(f"{name}\0{next(self._numbers)}", ast.Load())
 
     def forget(self, names: Iterable[str], env: Environment) -> None:
-        """Let names have values that are not known."""
+        """Set the values of names to unknown."""
         for name in sorted(names):
             env[name] = self.unknown(name)
 
-    def run(self, node: ast.stmt, env: Environment) -> None:
-        """Carry out a simple statement, or a definition."""
-        self.evaluate(node, env)
+    def execute(self, node: ast.stmt, env: Environment) -> None:
+        """Update an environment by a simple statement or a definition."""
+        self.assign_walrus(node, env)
         if isinstance(node, ast.Assign):
-            value = self.value(node.value, env)
+            value = self._bounded_value(node.value, env)
             for target in node.targets:
                 self._assign(target, node.value, value, dict(env), env)
         elif isinstance(node, ast.AnnAssign) and node.value is not None:
-            self._assign(node.target, node.value, self.value(node.value, env), dict(env), env)
+            self._assign(node.target, node.value, self._bounded_value(node.value, env), dict(env), env)
         elif isinstance(node, ast.AugAssign):
-            self.forget(targets(node.target), env)
+            self.forget(assigned_names([node.target]), env)
         elif isinstance(node, ast.Delete):
             for target in node.targets:
                 env.pop(target.id if isinstance(target, ast.Name) else "", None)
         elif not isinstance(node, (ast.AnnAssign, ast.Expr)):
-            self.forget(binds(node), env)
-        for changed in {name for own in running([node]) for name in self.mutated(own, env)}:
+            self.forget(direct_bindings(node), env)
+        for changed in {name for own in walk_scope([node]) for name in self.mutated(own, env)}:
             self.forget([changed], env)
 
-    def evaluate(self, node: ast.AST, env: Environment) -> None:
-        """Carry out the ``:=`` in an expression or a statement's expressions."""
+    def assign_walrus(self, node: ast.AST, env: Environment) -> None:
+        """Update an environment by the assignment expressions in an expression or in a statement's own expressions."""
         if not self.walrus:
             return
-        for own in running([node]):
+        for own in walk_scope([node]):
             if isinstance(own, ast.NamedExpr):
                 self.forget([own.target.id] if own.target.id in env else [], env)
-        for own in _surely_run(node):
+        for own in _unconditional_nodes(node):
             if isinstance(own, ast.NamedExpr):
                 self.forget([own.target.id], env)
 
-    def value(self, node: ast.expr, env: Environment) -> ast.expr | None:
-        """What an expression means, or None where that is too much to keep."""
-        found = self.of(node, env)
-        small = sum(1 for _, _ in zip(range(_MOST_NODES + 1), walk(found))) <= _MOST_NODES
-        return found if small and isinstance(found, ast.expr) else None
+    def _bounded_value(self, node: ast.expr, env: Environment) -> ast.expr | None:
+        value = self.value(node, env)
+        small = sum(1 for _ in islice(walk(value), _MAX_NODES + 1)) <= _MAX_NODES
+        return value if small and isinstance(value, ast.expr) else None
 
     def _assign(
         self, target: ast.expr, code: ast.expr, value: ast.expr | None, before: Environment, env: Environment
     ) -> None:
-        several = (ast.Tuple, ast.List)
+        sequences = (ast.Tuple, ast.List)
         if isinstance(target, ast.Name):
             known = value is not None and target.id not in self.shared
             env[target.id] = value if known else self.unknown(target.id)
-        elif isinstance(target, several) and isinstance(code, several) and _one_to_one(target, code):
+        elif isinstance(target, sequences) and isinstance(code, sequences) and _one_to_one(target, code):
             for part, element in zip(target.elts, code.elts):
-                self._assign(part, element, self.value(element, before), before, env)
+                self._assign(part, element, self._bounded_value(element, before), before, env)
         else:
-            self.forget(targets(target), env)
+            self.forget(assigned_names([target]), env)
 
     def mutated(self, node: ast.AST, env: Environment) -> Iterator[str]:
-        """Local names whose value a node changes in place: ``x[i] = 0``, ``x.fill_(0)``.
+        """Yield local names whose value a node changes in place: ``x[i] = 0``, ``x.fill_(0)``.
 
-        A name for something that an object keeps (``x = self.buffer``) goes on meaning that same thing.
+        A name that refers to an attribute (``x = self.buffer``) is left out: it still refers to that attribute.
         """
         changed: ast.AST | None = None
         if isinstance(node, ast.Subscript) and isinstance(node.ctx, (ast.Store, ast.Del)):
             changed = node.value
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            name = node.func.attr
-            changed = node.func.value if name.endswith("_") and not name.endswith("__") else None
-        root = _root(changed) if changed is not None else None
-        if root is not None and root in env and not _kept_elsewhere(env[root]):
-            yield root
+            method = node.func.attr
+            changed = node.func.value if method.endswith("_") and not method.endswith("__") else None
+        name = _root_variable(changed) if changed is not None else None
+        if name is not None and name in env and not _is_attribute(env[name]):
+            yield name
 
 
-def _root(node: ast.AST) -> str | None:
-    """The variable that an index or a view is taken of."""
+def _root_variable(node: ast.AST) -> str | None:
+    """The variable that is indexed or viewed."""
     while True:
         if isinstance(node, ast.Subscript):
             node = node.value
@@ -134,7 +134,7 @@ def _root(node: ast.AST) -> str | None:
     return node.id if isinstance(node, ast.Name) else None
 
 
-def _kept_elsewhere(value: ast.expr | None) -> bool:
+def _is_attribute(value: ast.expr | None) -> bool:
     while isinstance(value, ast.Subscript):
         value = value.value
     return isinstance(value, ast.Attribute)
@@ -145,12 +145,7 @@ def _one_to_one(target: ast.Tuple | ast.List, code: ast.Tuple | ast.List) -> boo
     return not starred and len(target.elts) == len(code.elts)
 
 
-def targets(target: ast.expr) -> list[str]:
-    """Names that an assignment's target binds."""
-    return [n.id for n in walk(target) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
-
-
-def _surely_run(node: ast.AST) -> Iterator[ast.AST]:
+def _unconditional_nodes(node: ast.AST) -> Iterator[ast.AST]:
     """The nodes that are evaluated whenever this one is."""
     yield node
     if isinstance(node, (ast.Lambda, *_COMPREHENSIONS, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
@@ -163,24 +158,24 @@ def _surely_run(node: ast.AST) -> Iterator[ast.AST]:
     elif isinstance(node, ast.Assert):
         parts = []
     for part in parts:
-        yield from _surely_run(part)
+        yield from _unconditional_nodes(part)
 
 
-class _Unfold(ast.NodeVisitor):
-    """Builds the meaning without touching the code; remembers what became of each node."""
+class _Substitution(ast.NodeVisitor):
+    """Builds values without changing the code, and records the value of each node."""
 
-    def __init__(self, meaning: Meaning, env: Environment) -> None:
-        self.meaning = meaning
+    def __init__(self, evaluator: Evaluator, env: Environment) -> None:
+        self.evaluator = evaluator
         self.env = env
-        self.pairs: dict[int, ast.AST] = {}
+        self.values: dict[int, ast.AST] = {}
 
     def visit(self, node: ast.AST) -> ast.AST:
-        found: ast.AST = super().visit(node)
-        self.pairs[id(node)] = found
-        return found
+        value: ast.AST = super().visit(node)
+        self.values[id(node)] = value
+        return value
 
     def generic_visit(self, node: ast.AST) -> ast.AST:
-        new = ast.AST.__new__(type(node))  # fields follow; its __init__ asks for them all at once
+        new = ast.AST.__new__(type(node))  # its __init__ expects all fields at once
         for field, value in ast.iter_fields(node):
             setattr(new, field, self._field(value))
         return ast.copy_location(new, node)
@@ -193,24 +188,24 @@ class _Unfold(ast.NodeVisitor):
     def visit_Name(self, node: ast.Name) -> ast.AST:
         if not isinstance(node.ctx, ast.Load):
             return node
-        known = self.env.get(node.id)
-        if known is not None and node.id not in self.meaning.shared:
-            return known
-        surprising = node.id in self.meaning.local or node.id in self.meaning.shared
-        return self.meaning.unknown(node.id) if surprising else node
+        value, shared = self.env.get(node.id), node.id in self.evaluator.shared
+        if value is not None and not shared:
+            return value
+        return self.evaluator.unknown(node.id) if shared or node.id in self.evaluator.local else node
 
     def visit_NamedExpr(self, node: ast.NamedExpr) -> ast.AST:
         return self.visit(node.value)
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
-        cast = _integer_cast(node)
-        return self.visit(cast) if cast is not None else self.generic_visit(node)
+        operand = _integer_cast(node)
+        return self.visit(operand) if operand is not None else self.generic_visit(node)
 
     def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
         return self._shadowed(node, {a.arg for a in walk(node.args) if isinstance(a, ast.arg)})
 
     def _comprehension(self, node: ast.AST) -> ast.AST:
-        return self._shadowed(node, {name for part in walk(node) for name in _iterated(part)})
+        targets = [part.target for part in walk(node) if isinstance(part, ast.comprehension)]
+        return self._shadowed(node, assigned_names(targets))
 
     visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = _comprehension  # noqa: N815 -- ast's names
 
@@ -222,12 +217,8 @@ class _Unfold(ast.NodeVisitor):
         return new
 
 
-def _iterated(node: ast.AST) -> set[str]:
-    return stored_in([node.target]) if isinstance(node, ast.comprehension) else set()
-
-
 def _integer_cast(node: ast.Call) -> ast.expr | None:
-    """What ``x.to(torch.int64)`` or ``x.long()`` casts; indices mean the same in every integer type."""
+    """The operand of ``x.to(torch.int64)`` or ``x.long()``: an index is the same in every integer type."""
     if not isinstance(node.func, ast.Attribute):
         return None
     arguments = [*node.args, *(k.value for k in node.keywords if k.arg == "dtype")]
