@@ -49,10 +49,10 @@ def test_nothing_to_complain_about(me: Person, empty_store: Path) -> None:
         pytest.param(
             '"use(A_)", "use(A_, 2)"', '"use(A_", "use(A_, 2)"', 7, "was never closed", id="anchor-not-python"
         ),
-        pytest.param('"use(A_, 2)")\n', '"use(B_, 2)")\n', 7, "the new code has B_, which nothing binds", id="unbound"),
-        pytest.param('"f"', '"f"\n    roles = {"X_": param("x")}', 7, "X_ is declared and used nowhere", id="unused"),
-        pytest.param("edit = replace", "edit = insert_before", 5, "must state the defect it cures", id="no-defect"),
-        pytest.param('(goal("two", "use(A_, 2)"),)', "()", 5, "without a goal nothing shows", id="no-goal"),
+        pytest.param('"use(A_, 2)")\n', '"use(B_, 2)")\n', 7, "B_ in the new code is never bound", id="unbound"),
+        pytest.param('"f"', '"f"\n    roles = {"X_": param("x")}', 7, "X_ is declared but never used", id="unused"),
+        pytest.param("edit = replace", "edit = insert_before", 5, "must state the defect it fixes", id="no-defect"),
+        pytest.param('(goal("two", "use(A_, 2)"),)', "()", 5, "states no goal", id="no-goal"),
         pytest.param("class Own(", "class Own", 5, "", id="codemod-not-python"),
     ],
 )
@@ -90,7 +90,7 @@ def test_a_case_that_comes_out_otherwise(me: Person) -> None:
     answer = me("check", "--json")
     assert answer.code == 2
     (finding,) = answer.document["findings"]
-    assert finding == {"where": "patches/own/cases/plain/before.py:1", "problem": "the result is not after.py"}
+    assert finding == {"where": "patches/own/cases/plain/before.py:1", "problem": "the result differs from after.py"}
 
 
 def test_every_patch_is_complained_about_in_one_run(me: Person) -> None:
