@@ -180,10 +180,10 @@ def rebase(
     ] = None,
 ) -> int:
     """Move pin and series to another release."""
-    from patchtool.commands.rebase import RebaseOptions
     from patchtool.commands.rebase import rebase as command
 
-    return _show(command(_session(), RebaseOptions(to, dry_run, tuple(accept or ()), reason, tuple(at or ()))))
+    accepted, scopes = tuple(accept or ()), tuple(at or ())
+    return _show(command(_session(), to, dry_run=dry_run, accepted=accepted, reason=reason, at=scopes))
 
 
 @app.command(epilog="Example: patchtool survey --since v0.5.12 --bisect mtp_tracking")
@@ -201,13 +201,12 @@ def survey(
     ] = "",
 ) -> int:
     """Tell the state of every patch over many releases."""
-    from patchtool.commands.survey import SurveyOptions
     from patchtool.commands.survey import survey as command
 
     page = _page(html, markdown)
     run = _run_for_page(tests, page)
-    options = SurveyOptions(tuple(releases or ()), since, until, bisect, diffs=page is not None or wants_json())
-    report = command(_session(), options)
+    diffs = page is not None or wants_json()
+    report = command(_session(), tuple(releases or ()), since=since, until=until, bisect=bisect, diffs=diffs)
     return _paged(report, page, run) if page else _mapped(report, markdown)
 
 
@@ -256,7 +255,7 @@ def test(
         fresh=fresh,
         rerun_failed=rerun_failed,
     )
-    return _tested(command(_session(), options), junit, annotate, page)
+    return _tested(*command(_session(), options), junit, annotate, page)
 
 
 @app.command(epilog="Example: patchtool refresh mtp_tracking")

@@ -10,8 +10,8 @@ from patchtool.domain.errors import InputError
 
 if TYPE_CHECKING:
     from patchtool.cli.page.results import Results
-    from patchtool.commands.test import MatrixReport
     from patchtool.domain.report import Report
+    from patchtool.workflow.matrix_run import MatrixRun
     from patchtool.workflow.session import Session
 
 _current = GlobalOptions(OutputOptions())
@@ -85,7 +85,7 @@ def mapped(report: Report, markdown: bool) -> int:
     return int(report.exit_code)
 
 
-def tested(result: MatrixReport, junit: str, annotate: bool, html: Path | None) -> int:
+def tested(report: Report, run: MatrixRun, junit: str, annotate: bool, html: Path | None) -> int:
     """Show a run of the matrix, and write it down for whoever reads JUnit, GitHub's annotations or the page."""
     from patchtool.cli.reports.matrix_text import matrix_text
     from patchtool.cli.reports.text import colorful
@@ -94,16 +94,16 @@ def tested(result: MatrixReport, junit: str, annotate: bool, html: Path | None) 
         from patchtool.adapters.files import atomic_write
         from patchtool.cli.reports.junit import junit_xml
 
-        atomic_write(Path(junit), junit_xml(result.verdicts, result.proofs))
+        atomic_write(Path(junit), junit_xml(run.verdicts, run.proofs))
     face = _current.face
     words = matrix_text(
-        result.verdicts, result.proofs, verbose=face.verbose, color=face.color and not face.json and colorful()
+        run.verdicts, run.proofs, verbose=face.verbose, color=face.color and not face.json and colorful()
     )
     if annotate:
         from patchtool.cli.reports.github import github_annotations
 
-        words += github_annotations(result.verdicts, result.proofs, Path.cwd())
-    report = result.report._replace(text=words)
+        words += github_annotations(run.verdicts, run.proofs, Path.cwd())
+    report = report._replace(text=words)
     if html:
         from patchtool.cli.page import write_test_page
 

@@ -11,7 +11,7 @@ from patchtool.domain.errors import InputError
 from patchtool.domain.release import Release
 from patchtool.domain.report import Report
 from patchtool.workflow.acquire import acquire
-from patchtool.workflow.releases import stored_release, upstream_report
+from patchtool.workflow.releases import upstream_report
 from patchtool.workflow.session import Session
 
 if TYPE_CHECKING:
@@ -33,8 +33,9 @@ def fetch(session: Session, wanted: Sequence[str]) -> Report:
     for text in wanted or (pin.release.tag,):
         source, release = _parse(text, pin.project)
         hashes = pin.hashes if release == pin.release else None
-        known = stored_release(session, release, hashes)
-        stored = known if known and source is None else acquire(session, release, hashes, source)
+        known = session.store.release(release)
+        known = known if known is not None and known.matches(hashes) else None
+        stored = known if known is not None and source is None else acquire(session, release, hashes, source)
         rows.append(
             {
                 "release": stored.release.tag,

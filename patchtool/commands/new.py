@@ -1,9 +1,8 @@
-"""``new``: scaffolds a patch, and drafts its templates from a change that somebody made as text."""
+"""``new``: scaffolds a patch, with templates drafted from a diff or a commit if the user has one."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 
@@ -41,77 +40,78 @@ _METADATA = """\
 title = "TODO: the commit's subject"
 reason = "TODO: why the fork needs it"
 author = "TODO <you@example.org>"
-targets = [{targets}]
+targets = ["{target}"]
 last-update = "{today}"
 """
 
 
 def new(session: Session, name: str, *, source: str | None, tree: Path | None) -> Report:
-    """Make a patch's folder and list it in the series.
+    """Create a patch's folder and list it in the series.
 
     Args:
         session: The run.
-        name: The patch's.
-        source: A diff's path or a commit to draft from; neither for a bare scaffold.
+        name: Name of the patch.
+        source: Path of a diff, or a commit, to draft from; None for a bare scaffold.
         tree: The checkout that has the commit, by default the working directory.
 
     Raises:
-        InputError: The name is taken or no name, or nothing can be drafted from the source.
+        InputError: The name is taken or malformed, or nothing can be drafted from the source.
     """
     project = session.own_project("new")
-    _check(project, name)
-    changes = _changes(session, source, tree) if source else []
-    contents = {f"patches/{name}/{path}": text.encode() for path, text in _files(name, changes).items()}
-    series = project.root / SERIES
-    listed = series.read_bytes()
-    contents[SERIES] = listed + (b"" if listed.endswith(b"\n") or not listed else b"\n") + f"{name}\n".encode()
+    _check_name(project, name)
+    files = _drafted(_change(session, source, tree)) if source else _scaffold(name)
+    contents = {f"patches/{name}/{path}": text.encode() for path, text in files.items()}
+    series = (project.root / SERIES).read_bytes()
+    contents[SERIES] = series + (b"" if series.endswith(b"\n") or not series else b"\n") + f"{name}\n".encode()
     written = write_all(project.root, contents)
     todo = sum(data.count(b"TODO") for data in contents.values())
     return Report(
         "new",
         headline=f"wrote {', '.join(written)}",
-        notes=(f"{todo} places say TODO; patchtool check tells what is missing",),
+        notes=(f"replace the {todo} TODOs; patchtool check reports what is missing",),
         extra={"files": written},
         kind="none",
     )
 
 
-def _check(project: Project, name: str) -> None:
+def _check_name(project: Project, name: str) -> None:
     if not _NAME.fullmatch(name):
         raise InputError(f"{name!r} is not a patch name", hint="lower-case letters, digits and underscores")
     if name in [entry.name for entry in project.series] or (project.root / "patches" / name).exists():
         raise InputError(f"there is a patch {name!r} already", hint="choose another name")
 
 
-def _changes(session: Session, source: str, tree: Path | None) -> list[TextChange]:
+def _change(session: Session, source: str, tree: Path | None) -> TextChange:
     path = Path(source)
     if path.is_file():
-        stored = pinned_release(session)
-        found = of_diff(path.read_bytes(), session.store.tree(stored.commit), source)
+        changes = of_diff(path.read_bytes(), session.store.tree(pinned_release(session).commit), source)
     else:
-        found = of_commit(tree or Path.cwd(), source)
-    if not found:
-        raise InputError(f"{source} changes no Python file", hint="a draft needs a change to start from")
-    if len(found) > 1:
-        names = ", ".join(change.path for change in found)
-        raise InputError(f"{source} changes {names}", hint="draft one patch for each file, from a diff of that file")
-    return found
-
-
-def _files(name: str, changes: Sequence[TextChange]) -> dict[str, str]:
-    today = datetime.now(timezone.utc).date().isoformat()
+        changes = of_commit(tree or Path.cwd(), source)
     if not changes:
-        words = "".join(part.capitalize() for part in name.split("_"))
-        metadata = _METADATA.format(targets='"python/sglang/TODO.py"', today=today)
-        return {"patch.toml": metadata, "codemod.py": _CODEMOD.format(name=words)}
+        raise InputError(f"{source} changes no Python file", hint="a draft needs a change to start from")
+    if len(changes) > 1:
+        names = ", ".join(change.path for change in changes)
+        raise InputError(f"{source} changes {names}", hint="draft one patch for each file, from a diff of that file")
+    return changes[0]
+
+
+def _scaffold(name: str) -> dict[str, str]:
+    words = "".join(part.capitalize() for part in name.split("_"))
+    return {"patch.toml": _metadata("python/sglang/TODO.py"), "codemod.py": _CODEMOD.format(name=words)}
+
+
+def _drafted(change: TextChange) -> dict[str, str]:
     from patchtool.semantic.draft import draft  # late: a bare scaffold needs no parser
 
-    change = changes[0]
     path = change.path if change.path.startswith(_LAYOUT) else _LAYOUT + change.path
     before, after = change.before.decode(), change.after.decode()
     return {
-        "patch.toml": _METADATA.format(targets=f'"{path}"', today=today),
+        "patch.toml": _metadata(path),
         "codemod.py": draft(before, after, path),
         "cases/drafted/before.py": before,
         "cases/drafted/after.py": after,
     }
+
+
+def _metadata(target: str) -> str:
+    return _METADATA.format(target=target, today=datetime.now(timezone.utc).date().isoformat())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from patchtool.domain.errors import EnvironmentFault, InputError
 from patchtool.domain.ports import Tree
@@ -17,39 +16,36 @@ from patchtool.workflow.rendering import Rendering, select_patches
 from patchtool.workflow.session import Session
 
 
-@dataclass(frozen=True)
-class SurveyOptions:
-    """What to survey.
+def survey(
+    session: Session,
+    releases: Sequence[str],
+    *,
+    since: str | None,
+    until: str | None,
+    bisect: str | None,
+    diffs: bool,
+) -> Report:
+    """Judge the series on many releases.
 
     Args:
+        session: The run.
         releases: The releases; all that are known where empty.
         since: The oldest.
         until: The newest.
         bisect: A patch whose changes of state are to be reported.
         diffs: Whether to render diffs as well.
-    """
-
-    releases: tuple[str, ...] = ()
-    since: str | None = None
-    until: str | None = None
-    bisect: str | None = None
-    diffs: bool = False
-
-
-def survey(session: Session, options: SurveyOptions) -> Report:
-    """Judge the series on many releases.
-
-    Args:
-        session: The run.
-        options: Which releases, and what to report.
 
     Returns:
         The states; the exit code is 0 whatever they are, since a survey expects none of them.
     """
     project = session.project
-    if options.bisect:
-        select_patches(project.patches, (options.bisect,))
-    wanted, notes = _select_releases(session, options)
+    if bisect:
+        select_patches(project.patches, (bisect,))
+    notes: list[str] = []
+    if releases:
+        wanted = sorted({Release.parse(text) for text in releases})
+    else:
+        wanted, notes = _known_releases(session, since, until)
     known = session.store.stored(wanted)
     stored = [known.get(release) or named_release(session, release.tag) for release in wanted]
     paths = sorted({path for info in project.patches for path in info.footprint})
@@ -57,25 +53,23 @@ def survey(session: Session, options: SurveyOptions) -> Report:
     renderings = render_many(session, [(s.release, tree) for s, tree in zip(stored, trees)])
     result = Survey(
         tuple(
-            SurveyedRelease(s.release, rendering.patches, _diffs(tree, rendering) if options.diffs else {})
+            SurveyedRelease(s.release, rendering.patches, _diffs(tree, rendering) if diffs else {})
             for s, tree, rendering in zip(stored, trees, renderings)
         )
     )
-    changes = result.changes(options.bisect) if options.bisect else ()
+    changes = result.changes(bisect) if bisect else ()
     return Report(
         "survey",
-        headline=_headline(options.bisect, changes),
+        headline=_headline(bisect, changes),
         notes=(*session.notes(), *notes),
-        extra=result.to_json() | ({"changes": [c.to_json() for c in changes]} if options.bisect else {}),
+        extra=result.to_json() | ({"changes": [c.to_json() for c in changes]} if bisect else {}),
         kind="survey",
         survey=result,
     )
 
 
-def _select_releases(session: Session, options: SurveyOptions) -> tuple[list[Release], list[str]]:
-    """The releases to survey, oldest first, and a note if the index could not be asked."""
-    if options.releases:
-        return sorted({Release.parse(text) for text in options.releases}), []
+def _known_releases(session: Session, since: str | None, until: str | None) -> tuple[list[Release], list[str]]:
+    """The releases of index and store, oldest first, and a note if the index could not be asked."""
     known = set(session.store.releases())
     notes: list[str] = []
     try:
@@ -83,9 +77,9 @@ def _select_releases(session: Session, options: SurveyOptions) -> tuple[list[Rel
     except EnvironmentFault as error:
         notes.append(f"only the releases in the store: {error.message}")
     lowest = [Release(info.since) for info in session.project.patches if info.since]
-    since = Release.parse(options.since) if options.since else min(lowest, default=None)
-    until = Release.parse(options.until) if options.until else None
-    selected = sorted(r for r in known if (since is None or r >= since) and (until is None or r <= until))
+    oldest = Release.parse(since) if since else min(lowest, default=None)
+    newest = Release.parse(until) if until else None
+    selected = sorted(r for r in known if (oldest is None or r >= oldest) and (newest is None or r <= newest))
     if not selected:
         raise InputError("there is no release to survey", hint="name some, or widen --since and --until")
     return selected, notes

@@ -2,36 +2,22 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from patchtool.domain.report import Report, UpstreamReport
-from patchtool.matrix.verdict import CellVerdict, PatchProof
 from patchtool.workflow.matrix_results import matrix_document, matrix_exit_code, record_proofs
 from patchtool.workflow.matrix_run import MatrixOptions, MatrixRun, run_matrix
 from patchtool.workflow.releases import upstream_report
 from patchtool.workflow.session import Session
 
 
-class MatrixReport(NamedTuple):
-    """The report of a run, and what JUnit and annotations are made from.
-
-    Args:
-        report: For text and JSON.
-        verdicts: Of every cell.
-        proofs: Of every patch on every tree.
-    """
-
-    report: Report
-    verdicts: tuple[CellVerdict, ...]
-    proofs: tuple[PatchProof, ...]
-
-
-def test(session: Session, options: MatrixOptions) -> MatrixReport:
+def test(session: Session, options: MatrixOptions) -> tuple[Report, MatrixRun]:
     """Run the matrix, and record its proofs in the lock unless it was only part of it.
 
     Args:
         session: The run.
         options: What of the matrix to run, and how.
+
+    Returns:
+        The report, and the run, which other formats than text and JSON are made from.
     """
     run = run_matrix(session, options)
     notes = [*session.notes(), *run.notes]
@@ -46,7 +32,7 @@ def test(session: Session, options: MatrixOptions) -> MatrixReport:
         extra=matrix_document(run.verdicts, run.proofs),
         kind="none",
     )
-    return MatrixReport(report, run.verdicts, run.proofs)
+    return report, run
 
 
 def _upstream(session: Session, run: MatrixRun) -> UpstreamReport | None:

@@ -137,13 +137,6 @@ class PatchReport(NamedTuple):
         }
 
 
-class LintFinding(NamedTuple):
-    """One complaint of ``check``: where, and what is wrong."""
-
-    where: str
-    problem: str
-
-
 class Report(NamedTuple):
     """What a verb found and did.
 

@@ -11,79 +11,48 @@ from patchtool.domain.report import UpstreamReport
 from patchtool.workflow.session import Session, not_in_store
 
 
-def stored_release(session: Session, release: Release, hashes: Collection[str] | None) -> StoredRelease | None:
-    """Look a release up in the store.
-
-    Args:
-        session: The run.
-        release: The release.
-        hashes: SHA-256 values, hex, one of which its artifact must have; None for any.
-    """
-    stored = session.store.release(release)
-    return stored if stored is not None and (hashes is None or set(stored.digests) & set(hashes)) else None
-
-
-def ensure_release(session: Session, release: Release, hashes: Collection[str] | None) -> StoredRelease:
+def ensure_release(
+    session: Session, release: Release, hashes: Collection[str] | None, *, fetch: bool = True
+) -> StoredRelease:
     """Return a release from the store, after fetching it if the store lacks it.
 
     Args:
         session: The run.
         release: The release.
         hashes: SHA-256 values, hex, that the pin allows; None to trust the index.
-
-    Raises:
-        EnvironmentFault: It is not in the store and cannot be fetched.
-        InputError: There is no such release.
-    """
-    stored = stored_release(session, release, hashes)
-    if stored is not None:
-        return stored
-    from patchtool.workflow.acquire import acquire  # late: a release in the store needs no network code
-
-    return acquire(session, release, hashes)
-
-
-def pinned_release(session: Session, *, fetch: bool = True) -> StoredRelease:
-    """Return the pinned release, after fetching it if the store lacks it.
-
-    Args:
-        session: The run.
         fetch: Whether it may be fetched.
 
     Raises:
         EnvironmentFault: It is not in the store and cannot or must not be fetched.
+        InputError: There is no such release.
     """
-    pin = session.project.pin
-    stored = session.store.release(pin.release)
-    if stored is not None and set(stored.digests) & set(pin.hashes):
+    stored = session.store.release(release)
+    if stored is not None and stored.matches(hashes):
         return stored
     if fetch and session.can_fetch:
-        from patchtool.workflow.acquire import acquire
+        from patchtool.workflow.acquire import acquire  # late: a release in the store needs no network code
 
-        return acquire(session, pin.release, pin.hashes)
+        return acquire(session, release, hashes)
     if stored is None:
-        raise not_in_store(pin.release)
+        raise not_in_store(release)
     raise EnvironmentFault(
-        f"{stored.release} is in the store, but from no artifact that the pin lists",
-        hint=f"patchtool fetch {stored.release} brings one; the pin may be mistyped",
+        f"{release} is in the store, but from no artifact that the pin lists",
+        hint=f"patchtool fetch {release} brings one; the pin may be mistyped",
         cause=", ".join(f"{a.filename} sha256:{a.sha256}" for a in stored.artifacts[:2]),
     )
 
 
+def pinned_release(session: Session, *, fetch: bool = True) -> StoredRelease:
+    """Return the pinned release as ``ensure_release`` does."""
+    pin = session.project.pin
+    return ensure_release(session, pin.release, pin.hashes, fetch=fetch)
+
+
 def named_release(session: Session, text: str | None) -> StoredRelease:
-    """Return the release that the user named, after fetching it if the store lacks it.
-
-    Args:
-        session: The run.
-        text: The release, as ``v0.5.14`` or ``0.5.14``; None for the pin.
-
-    Raises:
-        EnvironmentFault: It is not in the store and cannot be fetched.
-        InputError: There is no such release.
-    """
-    pin = session.project.pin.release
-    release = Release.parse(text) if text else pin
-    return pinned_release(session) if release == pin else ensure_release(session, release, None)
+    """Return the release that the user named, or the pinned one, as ``ensure_release`` does."""
+    pin = session.project.pin
+    release = Release.parse(text) if text else pin.release
+    return ensure_release(session, release, pin.hashes if release == pin.release else None)
 
 
 def index_releases(session: Session) -> list[Release]:

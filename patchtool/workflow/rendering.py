@@ -116,14 +116,9 @@ def _with_line_counts(change: Change, judgement: Judgement, tree: Tree) -> Chang
 
     before = (tree.read(change.path) or b"").splitlines()
     after = judgement.contents[change.path].splitlines()
-    added = removed = 0
-    for tag, old_start, old_stop, new_start, new_stop in difflib.SequenceMatcher(
-        None, before, after, autojunk=False
-    ).get_opcodes():
-        if tag != "equal":
-            removed += old_stop - old_start
-            added += new_stop - new_start
-    return change._replace(added=added, removed=removed)
+    matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
+    common = sum(block.size for block in matcher.get_matching_blocks())
+    return change._replace(added=len(after) - common, removed=len(before) - common)
 
 
 def render(

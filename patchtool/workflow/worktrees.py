@@ -85,14 +85,10 @@ def _mismatches(session: Session, rendering: Rendering, release: Release | None)
     recorded = session.project.lock.releases.get(release) if release else None
     if recorded is None:
         return []
-    expected: dict[str, str] = {}
-    actual: dict[str, str] = {}
-    for patch in rendering.patches:
-        locked = recorded.patches.get(patch.info.name)
-        for path, (before, _) in locked.files.items() if locked else ():
-            expected.setdefault(path, before)
-        for change in patch.judgement.changes:
-            actual.setdefault(change.path, change.before)
+    series = rendering.patches[::-1]  # so that of the patches that change a file, the first decides
+    actual = {change.path: change.before for patch in series for change in patch.judgement.changes}
+    locked = [recorded.patches[patch.info.name] for patch in series if patch.info.name in recorded.patches]
+    expected = {path: before for patch in locked for path, (before, _) in patch.files.items()}
     return [
         f"{path} is not that of {release}: its blob is {blob[:12]}, the lock has {expected[path][:12]}"
         for path, blob in sorted(actual.items())

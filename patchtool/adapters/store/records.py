@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from patchtool.domain.errors import EnvironmentFault
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
     from patchtool.domain.release import Release
 
@@ -48,6 +48,10 @@ class StoredRelease(NamedTuple):
     def digests(self) -> tuple[str, ...]:
         """SHA-256 of every artifact it was imported from, hex."""
         return tuple(artifact.sha256 for artifact in self.artifacts)
+
+    def matches(self, hashes: Collection[str] | None) -> bool:
+        """Whether an artifact it was imported from has one of these SHA-256 values; None allows any."""
+        return hashes is None or not set(self.digests).isdisjoint(hashes)
 
     @property
     def native_modules(self) -> tuple[str, ...]:
