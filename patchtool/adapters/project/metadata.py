@@ -1,60 +1,29 @@
-"""``patch.toml``: what the author of a patch says about it. Commits, reports and the order of a series depend on it."""
+"""``patch.toml``: what the author of a patch says about it. Commits, reports and the order of a series depend on it.
+
+The rules are checked here and not by msgspec, which `status` would have to load for them alone (ADR 0015).
+"""
 
 from __future__ import annotations
 
 import hashlib
+import itertools
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from patchtool.domain.errors import InputError
 from patchtool.domain.patch import PatchInfo
 from patchtool.domain.release import Release
-from patchtool.domain.toml import RuleError, Table, read_toml
+from patchtool.domain.toml_text import invalid, parse_toml
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_STRINGS = ("title", "reason", "author", "origin", "applied-upstream", "forwarded", "since", "last-update")
+_ARRAYS = ("targets", "reads", "requires")
 _REQUIRED = {"title": '"…"', "reason": '"…"', "author": '"…"', "targets": '["python/sglang/…"]'}
 _AUTHOR = re.compile(r"[^<>\n\0]+ <[^<>\s\0]*>")
 _TARGET = re.compile(r"python/sglang(?:/(?!\.{1,2}/)[^/]+)*/[^/]+\.py")
-
-
-class _PatchTable(Table, frozen=True):
-    title: str = ""
-    reason: str = ""
-    author: str = ""
-    targets: tuple[str, ...] = ()
-    reads: tuple[str, ...] = ()
-    requires: tuple[str, ...] = ()
-    origin: str = ""
-    applied_upstream: str = ""
-    forwarded: str = ""
-    since: str = ""
-    last_update: str = ""
-
-    def __post_init__(self) -> None:
-        for key, example in _REQUIRED.items():
-            value = getattr(self, key)
-            if not (value.strip() if isinstance(value, str) else value):
-                raise RuleError(key, f"{key} is missing or empty", hint=f"add a line {key} = {example}")
-        for key, paths in (("targets", self.targets), ("reads", self.reads)):
-            for path in paths:
-                if not _TARGET.fullmatch(path):
-                    rule = f"{path!r} is not the path of a Python file in the git layout"
-                    raise RuleError(key, rule, hint=f'{key} = ["python/sglang/…/….py"]')
-        if "\n" in self.title.strip():
-            raise RuleError("title", "the title is the subject of a commit, one line", hint='title = "npu: …"')
-        if not _AUTHOR.fullmatch(self.author.strip()):
-            raise RuleError("author", f"{self.author!r} is not an author", hint='author = "Name <name@example.org>"')
-        for key, line in (
-            ("origin", self.origin),
-            ("applied-upstream", self.applied_upstream),
-            ("last-update", self.last_update),
-        ):
-            if "\n" in line:
-                raise RuleError(key, f"{key} must be one line", hint=f'{key} = "…"')
-        if self.since:
-            try:
-                Release.parse(self.since)
-            except InputError as error:
-                raise RuleError("since", error.message, hint='since = "0.5.11"') from None
 
 
 def read_patch(folder: Path) -> PatchInfo:
@@ -71,22 +40,58 @@ def read_patch(folder: Path) -> PatchInfo:
     for name, data in files.items():
         digest.update(b"%s %d\n" % (name.encode(), len(data)))
         digest.update(data)
-    table = read_toml(files["patch.toml"], str(folder / "patch.toml"), _PatchTable)
+    data, where = files["patch.toml"], str(folder / "patch.toml")
+    table = parse_toml(data, where)
+    for key, rule, hint in itertools.chain(_wrong_types(table), _broken_rules(table)):
+        raise invalid(data, where, (key,), rule, hint)
     return PatchInfo(
         name=folder.name,
-        title=table.title.strip(),
-        reason=table.reason.strip(),
-        author=table.author.strip(),
-        targets=table.targets,
-        reads=table.reads,
-        origin=table.origin,
-        applied_upstream=table.applied_upstream,
-        requires=table.requires,
-        since=Release.parse(table.since).version if table.since else "",
-        last_update=table.last_update,
+        title=table["title"].strip(),
+        reason=table["reason"].strip(),
+        author=table["author"].strip(),
+        targets=tuple(table["targets"]),
+        reads=tuple(table.get("reads", ())),
+        origin=table.get("origin", ""),
+        applied_upstream=table.get("applied-upstream", ""),
+        requires=tuple(table.get("requires", ())),
+        since=Release.parse(table["since"]).version if table.get("since") else "",
+        last_update=table.get("last-update", ""),
         digest=digest.hexdigest(),
         codemod=str(folder / "codemod.py"),
     )
+
+
+def _wrong_types(table: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
+    for key, value in table.items():
+        if key in _STRINGS:
+            if not isinstance(value, str):
+                yield key, f"{key} must be a string", f'{key} = "…"'
+        elif key not in _ARRAYS:
+            yield key, f"unknown key {key!r}", f"known keys: {', '.join(_STRINGS + _ARRAYS)}"
+        elif not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+            yield key, f"{key} must be an array of strings", f'{key} = ["…"]'
+
+
+def _broken_rules(table: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
+    for key, example in _REQUIRED.items():
+        if not (table.get(key, "").strip() if key in _STRINGS else table.get(key)):
+            yield key, f"{key} is missing or empty", f"add a line {key} = {example}"
+    for key in ("targets", "reads"):
+        for path in table.get(key, ()):
+            if not _TARGET.fullmatch(path):
+                rule = f"{path!r} is not the path of a Python file in the git layout"
+                yield key, rule, f'{key} = ["python/sglang/…/….py"]'
+    if "\n" in table["title"].strip():
+        yield "title", "the title is the subject of a commit, one line", 'title = "npu: …"'
+    if not _AUTHOR.fullmatch(table["author"].strip()):
+        yield "author", f"{table['author']!r} is not an author", 'author = "Name <name@example.org>"'
+    for key in ("origin", "applied-upstream", "last-update"):
+        if "\n" in table.get(key, ""):
+            yield key, f"{key} must be one line", f'{key} = "…"'
+    try:
+        Release.parse(table.get("since") or "0")
+    except InputError as error:
+        yield "since", error.message, 'since = "0.5.11"'
 
 
 def _read(path: Path) -> bytes:

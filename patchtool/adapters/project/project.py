@@ -14,7 +14,7 @@ from patchtool.domain.lock import Lock
 from patchtool.domain.patch import PatchInfo
 from patchtool.domain.pin import EXAMPLE, Pin, parse_pin
 from patchtool.domain.series import SeriesEntry, parse_series
-from patchtool.domain.toml import invalid, parse_toml
+from patchtool.domain.toml_text import invalid, parse_toml
 
 SERIES = "patches/series"
 PIN = "upstream-pin.txt"
