@@ -1,4 +1,8 @@
-"""What a run is made of: tests, the cells they are run in, and what came of each."""
+"""What a run consists of: tests, the cells they run in, and the results.
+
+A cell is one test on one tree: a release with a subset of the series applied. Everything here is a value that can be
+pickled, because cells and results travel to other machines.
+"""
 
 from __future__ import annotations
 
@@ -28,14 +32,14 @@ class Mode(str, Enum):
 
 
 class Subsystem(str, Enum):
-    """How much of upstream a test runs: what a worker imports first, and what a cell costs."""
+    """Which part of upstream a test exercises: this decides what its worker imports, and what a cell costs."""
 
     BACKENDS = "backends"
     SCHEDULER = "scheduler"
 
 
 class Outcome(str, Enum):
-    """What came of a cell."""
+    """How the run of a cell ended."""
 
     PASSED = "passed"
     FAILED = "failed"
@@ -50,19 +54,19 @@ class Outcome(str, Enum):
 
 
 class Colour(str, Enum):
-    """What a test says of a tree, or is expected to say."""
+    """Red or green, as in test-driven development: a test that fails on a tree, or passes."""
 
     RED = "red"
     GREEN = "green"
 
     @property
     def outcome(self) -> Outcome:
-        """The outcome that shows this colour."""
+        """The outcome of a test of this colour."""
         return Outcome.FAILED if self is Colour.RED else Outcome.PASSED
 
 
 class Verdict(str, Enum):
-    """A cell's outcome held against what was expected of it."""
+    """A cell's outcome compared with the expected one."""
 
     AS_EXPECTED = "as-expected"
     UNEXPECTED = "unexpected"
@@ -71,23 +75,23 @@ class Verdict(str, Enum):
 
 @dataclass(frozen=True)
 class Test:
-    """One test function, as planning sees it.
+    """One test function, as planning reads it.
 
     Args:
-        name: ``<group>::<function>``; the group is the patch's name or the suite's.
+        name: ``<group>::<function>``; the group is the patch's name, or that of the suite's file.
         path: Its file.
         function: The function's name in that file.
-        owner: The patch whose behaviour it proves, or empty.
+        owner: The patch whose behaviour it tests, or empty.
         needs: Patches without which it is red.
-        mode: The one it is about; None where it makes no difference.
+        mode: The mode it is about; None when it runs in both.
         tiers: Where it can run.
-        devices: NPUs it needs, on the npu tier.
-        gate: Whether it tests the kernel references: nothing else counts on a release where it is not green.
-        drives: What of upstream it runs.
+        devices: Number of NPUs that it needs on the npu tier.
+        gate: Whether it tests the reference kernels: unless it is green, no other result on that release counts.
+        drives: The part of upstream that it exercises.
     """
 
     name: str
-    __test__: ClassVar[bool] = False  # pytest would take it for a test
+    __test__: ClassVar[bool] = False  # pytest would collect it
 
     path: str
     function: str
@@ -100,7 +104,7 @@ class Test:
     drives: Subsystem = Subsystem.BACKENDS
 
     def runs_in(self, modes: Iterable[Mode]) -> bool:
-        """Whether the test says anything of one of these modes."""
+        """Report whether the test is to be run when these modes are selected."""
         return self.mode is None or self.mode in modes
 
 
@@ -113,9 +117,9 @@ class Cell:
         patches: The subset of the series that is applied, in series order.
         tier: What it runs on.
         test: The test.
-        expected: The colour it must show, or None where nothing is known.
-        reason: Why, where that is not plain from the subset.
-        timeout: Seconds it may take; 0 where the executor says it.
+        expected: The colour it must have; None when that cannot be predicted.
+        reason: Why it is expected, for a known red.
+        timeout: Seconds; 0 for the executor's default.
     """
 
     release: Release
@@ -135,15 +139,14 @@ class Cell:
 
 @dataclass(frozen=True)
 class CellResult:
-    """What came of one cell.
+    """The result of one cell.
 
     Args:
         cell: The cell.
-        outcome: What happened.
+        outcome: How it ended.
         seconds: Wall clock, without the imports that cells share.
         detail: The asserted values that differed, or why the cell could not run.
         numbers: What the test measured.
-        looked_at: Attributes of stand-ins that have no reference and that upstream named, but did not call.
     """
 
     cell: Cell
@@ -151,4 +154,3 @@ class CellResult:
     seconds: float = 0.0
     detail: str = ""
     numbers: Mapping[str, float | str] = field(default_factory=dict)
-    looked_at: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""Verdicts and proofs as the JSON of ``test`` has them."""
+"""Cells and proofs as they appear in the JSON of ``patchtool test``."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ if TYPE_CHECKING:
     from patchtool.matrix.verdict import CellVerdict, PatchProof
 
 
-def cell_document(judged: CellVerdict) -> documents.Cell:
-    """One cell."""
-    result, cell = judged.result, judged.result.cell
+def cell_document(verdict: CellVerdict) -> documents.Cell:
+    """Return the document of one cell."""
+    result, cell = verdict.result, verdict.result.cell
     return {
         "id": cell.id,
         "tier": cell.tier.value,
@@ -21,16 +21,16 @@ def cell_document(judged: CellVerdict) -> documents.Cell:
         "mode": cell.test.mode.value if cell.test.mode else None,
         "outcome": result.outcome.value,
         "expected": cell.expected.value if cell.expected else None,
-        "verdict": judged.verdict.value,
+        "verdict": verdict.verdict.value,
         "seconds": result.seconds,
-        "detail": result.detail or judged.why,
-        "reason": judged.why or cell.reason,
+        "detail": result.detail or verdict.why,
+        "reason": verdict.why or cell.reason,
         "numbers": dict(result.numbers),
     }
 
 
 def proof_document(proof: PatchProof) -> documents.PatchProof:
-    """One patch on one release."""
+    """Return the document of one patch on one release."""
     return {
         "patch": proof.patch,
         "release": proof.release.tag,

@@ -1,4 +1,4 @@
-"""How cells are run, as every tier and executor reads it."""
+"""How cells are run: the options that all tiers and executors share."""
 
 from __future__ import annotations
 
@@ -10,18 +10,21 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pathlib import Path
 
+VISIBLE_NPUS = "ASCEND_RT_VISIBLE_DEVICES"
+"""The variable that lists the NPUs a process sees; a scheduler may have set it for this one."""
+
 
 @dataclass(frozen=True)
 class RunOptions:
-    """How to run.
+    """How to run cells.
 
     Args:
-        python: The interpreter of the cells, with what upstream imports.
-        timeout: Seconds a cell may take that does not say so itself.
-        import_timeout: Seconds a tree's imports may take.
-        fork: Import once per tree and worker; off, every cell imports its own.
-        jobs: Workers side by side.
-        cache: Where compiled bytecode is kept; None for nowhere.
+        python: The interpreter of the cells, which has the packages that upstream imports.
+        timeout: Seconds for a cell without a timeout of its own.
+        import_timeout: Seconds for a tree's imports.
+        fork: Import once per tree and worker; otherwise every cell gets a new process.
+        jobs: Number of workers at a time.
+        cache: Folder for compiled bytecode; None writes none.
     """
 
     python: str = sys.executable

@@ -1,4 +1,4 @@
-"""The trees of one release, pristine and patched."""
+"""The trees of one release: the pristine folder, and the files that each subset of the series changes."""
 
 from __future__ import annotations
 
@@ -11,25 +11,26 @@ from patchtool.domain.errors import InputError
 from patchtool.emulation.overlay import module_name
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from patchtool.domain.release import Release
+    from patchtool.matrix.cell import Cell
 
 LAYOUT = "python/"
-"""What the git layout puts before ``sglang/``."""
+"""The folder that holds ``sglang/`` in upstream's git repository."""
 
 
 @dataclass(frozen=True)
 class ReleaseTrees:
-    """What cells of one release are run on.
+    """All trees of one release that cells run on.
 
     Args:
         release: The release.
         tree: Folder that holds the pristine ``sglang/``.
-        overlays: Changed files of each patch subset, by path in the git layout; the empty subset needs none.
+        overlays: Changed files of each subset of patches, by path in the git layout; the empty subset needs no entry.
 
     Raises:
-        InputError: A path is not one of the tree's.
+        InputError: A path is outside the tree.
     """
 
     release: Release
@@ -42,13 +43,13 @@ class ReleaseTrees:
                 raise InputError(f"{path!r} is not a file of the tree in the git layout (python/sglang/…)")
 
     @property
-    def replaced(self) -> tuple[str, ...]:
+    def replaced_modules(self) -> tuple[str, ...]:
         """Modules that differ between the subsets."""
         paths = {path.removeprefix(LAYOUT) for files in self.overlays.values() for path in files}
         return tuple(sorted(module_name(path) for path in paths))
 
     def write_overlay(self, patches: tuple[str, ...], scratch: Path) -> Path:
-        """Lay a subset's changed files out as the tree does, in a folder named by their content."""
+        """Write a subset's changed files, laid out as the tree is, to a folder named by their content."""
         files = self.overlays.get(patches, {})
         digest = hashlib.sha256()
         for path, content in sorted(files.items()):
@@ -61,3 +62,16 @@ class ReleaseTrees:
                 file.parent.mkdir(parents=True, exist_ok=True)
                 file.write_bytes(content)
         return root
+
+
+def trees_by_release(cells: Iterable[Cell], trees: Sequence[ReleaseTrees]) -> Mapping[Release, ReleaseTrees]:
+    """Index trees by release.
+
+    Raises:
+        InputError: There is no tree for a cell's release and subset.
+    """
+    found = {each.release: each for each in trees}
+    for cell in cells:
+        if cell.release not in found or (cell.patches and cell.patches not in found[cell.release].overlays):
+            raise InputError(f"no tree was given for {cell.id}")
+    return found

@@ -1,4 +1,4 @@
-"""Holding outcomes against expectations, in order of trust, and proofs of patches against their structural states."""
+"""Comparing outcomes with the expected ones, and the tests of a patch with its structural state."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from patchtool.matrix.planning.cells import SeriesStates
 
 
-_SHUT = "a test of the kernel references is not green on this release"
-_UNKNOWN = "nothing is known that this test must show here"
-_UNSEEN = "this test was not seen red anywhere, so its green shows nothing"
+_GATE_FAILED = "a test of the reference kernels is not green on this release"
+_NO_EXPECTATION = "the expected outcome of this test is not known here"
+_NEVER_RED = "this test was never seen red, so a green proves nothing"
 
 
 @dataclass(frozen=True)
 class CellVerdict:
-    """A result with its verdict, and why where the outcome alone does not tell."""
+    """A result with its verdict, and why when the outcome alone does not explain it."""
 
     result: CellResult
     verdict: Verdict
@@ -37,10 +37,10 @@ class PatchProof:
     Args:
         patch: The patch.
         release: The release.
-        structural: What the code says.
-        pristine: What the patch's tests say of the unmodified release; None when they could not say.
-        patched: What they say with the patch; None when not applied or not known.
-        verdict: Whether the two agree.
+        structural: Its state, by the code.
+        pristine: Colour of the patch's tests on the unmodified release; None when they could not run.
+        patched: Their colour with the patch; None when it is not applied or they could not run.
+        verdict: Whether structure and behaviour agree.
         detail: What decided it.
     """
 
@@ -57,82 +57,84 @@ def cell_verdicts(results: Sequence[CellResult], proven_red: Iterable[str] = ())
     """Give every result its verdict.
 
     Args:
-        results: Of one run.
-        proven_red: Names of tests that were seen red where they must be, in earlier runs.
+        results: The results of one run.
+        proven_red: Names of tests that earlier runs saw red where they must be.
 
     Returns:
-        In the same order. Trust is earned in this order: where a gate is not green nothing else on that release counts,
-        and the green of a test counts only when the same test was seen red where it must be.
+        In the same order. Unless the gates of a release are green, no other result on it counts; and a green counts
+        only for a test that was seen red where it must be.
     """
-    shut = {
+    gated = {
         (result.cell.release, result.cell.tier)
         for result in results
         if result.cell.test.gate
         and not result.cell.patches
-        and result.outcome not in (Outcome.PASSED, Outcome.SKIPPED)  # skipped: nothing here that it could test
+        and result.outcome not in (Outcome.PASSED, Outcome.SKIPPED)  # skipped: nothing on this release to test
     }
     red = {*proven_red} | {
         result.cell.test.name
         for result in results
         if result.cell.expected is Colour.RED and result.outcome is Outcome.FAILED
     }
-    return tuple(_judge(result, shut=(result.cell.release, result.cell.tier) in shut, red=red) for result in results)
+    return tuple(
+        _cell_verdict(result, gated=(result.cell.release, result.cell.tier) in gated, red=red) for result in results
+    )
 
 
-def _judge(result: CellResult, *, shut: bool, red: set[str]) -> CellVerdict:
+def _cell_verdict(result: CellResult, *, gated: bool, red: set[str]) -> CellVerdict:
     cell = result.cell
     if not result.outcome.ran:
         return CellVerdict(result, Verdict.COULD_NOT_RUN)
-    if shut and not cell.test.gate:
-        return CellVerdict(result, Verdict.COULD_NOT_RUN, _SHUT)
+    if gated and not cell.test.gate:
+        return CellVerdict(result, Verdict.COULD_NOT_RUN, _GATE_FAILED)
     if cell.expected is None:
-        return CellVerdict(result, Verdict.COULD_NOT_RUN, _UNKNOWN)
+        return CellVerdict(result, Verdict.COULD_NOT_RUN, _NO_EXPECTATION)
     if result.outcome is not cell.expected.outcome:
         return CellVerdict(result, Verdict.UNEXPECTED, cell.reason)
     if result.outcome is Outcome.PASSED and cell.test.needs and cell.test.name not in red:
-        return CellVerdict(result, Verdict.COULD_NOT_RUN, _UNSEEN)
+        return CellVerdict(result, Verdict.COULD_NOT_RUN, _NEVER_RED)
     return CellVerdict(result, Verdict.AS_EXPECTED, cell.reason)
 
 
-def patch_proofs(series: SeriesStates, judged: Sequence[CellVerdict]) -> tuple[PatchProof, ...]:
-    """Compare what the code of each patch says with what its tests say.
+def patch_proofs(series: SeriesStates, verdicts: Iterable[CellVerdict]) -> tuple[PatchProof, ...]:
+    """Compare the structural state of each patch with the results of its tests.
 
     Args:
         series: Structural states on one release.
-        judged: The run's verdicts; those of other releases are left aside.
+        verdicts: Those of the run; other releases are ignored.
     """
-    here = [each for each in judged if each.result.cell.release == series.release]
-    return tuple(_prove(series, name, here) for name in series.states)
+    own = [each for each in verdicts if each.result.cell.release == series.release]
+    return tuple(_patch_proof(series, name, own) for name in series.states)
 
 
-def _prove(series: SeriesStates, name: str, judged: Sequence[CellVerdict]) -> PatchProof:
+def _patch_proof(series: SeriesStates, name: str, verdicts: Sequence[CellVerdict]) -> PatchProof:
     state = series.states[name]
     landed = state is State.LANDED
-    pristine, first = _colour(name, (), judged, landed=landed)
-    patched, second = None, ""
+    pristine, pristine_detail = _colour(name, (), verdicts, landed=landed)
+    patched, patched_detail = None, ""
     if state.changes_tree:
-        patched, second = _colour(name, series.with_required(name), judged, landed=landed)
+        patched, patched_detail = _colour(name, series.with_required(name), verdicts, landed=landed)
     if landed:
         known = pristine is not None
         agrees = pristine is Colour.GREEN
     else:
         known = state.changes_tree and pristine is not None and patched is not None
         agrees = (pristine, patched) == (Colour.RED, Colour.GREEN)
-    verdict = Proof.NONE if not known else Proof.AGREES if agrees else Proof.DISPUTES
-    detail = second if patched is Colour.RED else first or second
-    return PatchProof(name, series.release, state, pristine, patched, verdict, detail)
+    proof = Proof.NONE if not known else Proof.AGREES if agrees else Proof.DISPUTES
+    detail = patched_detail if patched is Colour.RED else pristine_detail or patched_detail
+    return PatchProof(name, series.release, state, pristine, patched, proof, detail)
 
 
 def _colour(
-    name: str, subset: tuple[str, ...], judged: Sequence[CellVerdict], *, landed: bool
+    name: str, subset: tuple[str, ...], verdicts: Sequence[CellVerdict], *, landed: bool
 ) -> tuple[Colour | None, str]:
-    """What a patch's own tests say of one tree, and the detail that decided it."""
-    own = [each for each in judged if (each.result.cell.test.owner, each.result.cell.patches) == (name, subset)]
+    """Colour of a patch's own tests on one tree, and the detail that decided it."""
+    own = [each for each in verdicts if (each.result.cell.test.owner, each.result.cell.patches) == (name, subset)]
     if not own:
         return None, "no test of this patch ran"
     for each in own:
-        # where a patch is applied, a pristine green that was never red is the finding itself
-        if each.verdict is Verdict.COULD_NOT_RUN and (landed or each.why != _UNSEEN):
+        # for an applied patch, a test that is green on the pristine tree and was never red is what is to be reported
+        if each.verdict is Verdict.COULD_NOT_RUN and (landed or each.why != _NEVER_RED):
             return None, f"{each.result.cell.test.name}: {each.why or each.result.detail}"
     for each in own:
         if each.result.outcome is Outcome.FAILED:

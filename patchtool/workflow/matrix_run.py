@@ -117,7 +117,7 @@ def run_matrix(session: Session, options: MatrixOptions) -> MatrixRun:
     verdicts = cell_verdicts(results, proven_red(session.store.path, files))
     red = [r.cell.test.name for r in results if r.cell.expected is Colour.RED and r.outcome is Outcome.FAILED]
     remember_red(session.store.path, files, red)
-    cache.remember(verdicts)
+    cache.record_run(verdicts)
     proofs = [proof for series in states for proof in patch_proofs(series, verdicts)]
     notes = [note for base in bases for note in base.notes] + [note for plan in plans for note in plan.notes]
     return MatrixRun(tuple(bases), tuple(cells), verdicts, tuple(proofs), tuple(notes))

@@ -51,7 +51,7 @@ def base_trees(session: Session, matrix: Matrix, releases: Sequence[str], folder
     if folder is not None:
         return [_folder_tree(session, folder)]
     if tuple(releases) == ("all",):
-        named = {r for row in matrix.rows for r in row.releases if r is not None}
+        named = {release for row in matrix.rows for release in row.versions}
         releases = [release.tag for release in sorted(named | {session.project.pin.release})]
     return [_release_tree(session, text) for text in releases or (None,)]
 

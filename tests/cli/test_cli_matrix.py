@@ -25,7 +25,7 @@ def test_a_row_of_subsets_runs_just_those(me: Person) -> None:
     ("patches", "said", "hint"),
     [
         ('[["mtp_traking"]]', "matrix.toml:2: there is no patch 'mtp_traking'", "the series has ssm_index_layout"),
-        ('["mtp_tracking"]', "matrix.toml:2: patches must be lists", "[] is the unmodified release"),
+        ('["mtp_tracking"]', "matrix.toml:2: patches[0]: expected array, got string", ""),
     ],
 )
 def test_a_row_that_does_not_do(me: Person, patches: str, said: str, hint: str) -> None:

@@ -1,4 +1,4 @@
-"""SeriesStates and tests out of thin air; and a tree small enough to import at once."""
+"""A small series, tests without files, and a tree small enough to import at once."""
 
 from pathlib import Path
 
@@ -25,7 +25,7 @@ def a_test(name: str, *, owner: str = "", needs: tuple[str, ...] = (), gate: boo
 
 @pytest.fixture
 def small_tree(tmp_path: Path) -> Path:
-    """A tree with the modules that every cell imports, all of them empty."""
+    """A tree with empty modules in the place of those that every cell imports."""
     root = tmp_path / "tree"
     for name in BACKEND_MODULES:
         file = root / "sglang" / "srt" / (name.replace(".", "/") + ".py")

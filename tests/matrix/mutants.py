@@ -1,22 +1,24 @@
-"""Patches broken on purpose: tests that let one live prove less than they say."""
+"""Mutation testing of patches: each mutant breaks a patch in one way, and some test of the patch must turn red."""
 
-from __future__ import annotations
-
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import Annotated
 
-from patchtool.domain.errors import InputError
-from patchtool.domain.toml import parse_toml
-from patchtool.matrix.cell import Cell, Outcome, Tier
+from msgspec import Meta
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from pathlib import Path
+from patchtool.domain.toml import Table, read_toml
+from patchtool.matrix.cell import Cell, CellResult, Outcome, Test, Tier
+from patchtool.matrix.planning.cells import SeriesStates
 
-    from patchtool.matrix.cell import CellResult, Test
-    from patchtool.matrix.planning.cells import SeriesStates
 
-_KEYS = {"name", "edits"}
+class _Mutant(Table, frozen=True):
+    name: str
+    edits: Annotated[tuple[tuple[str, str], ...], Meta(min_length=1)]
+
+
+class _MutantsFile(Table, frozen=True):
+    mutants: tuple[_Mutant, ...]
 
 
 @dataclass(frozen=True)
@@ -26,7 +28,7 @@ class Mutant:
     Args:
         patch: The patch.
         name: What is wrong with it then.
-        edits: Pairs of text that stands exactly once in the patched files, and what stands there instead.
+        edits: Pairs of text that occurs exactly once in the patched files, and its replacement.
     """
 
     patch: str
@@ -35,18 +37,18 @@ class Mutant:
 
     @property
     def label(self) -> str:
-        """How a subset names it, beside the patches it holds."""
+        """Its name in a subset, beside those of patches."""
         return f"{self.patch}!{self.name}"
 
 
 @dataclass(frozen=True)
-class Fate:
-    """What the tests made of a mutant.
+class MutantResult:
+    """Whether the tests of a patch killed a mutant.
 
     Args:
         mutant: Its label.
-        killed: Some test of the patch was red; None where none was and some could not run.
-        by: The test that killed it, or why nothing is known.
+        killed: Some test was red; None when none was and some could not run.
+        by: The test that killed it, or why that is not known.
     """
 
     mutant: str
@@ -55,51 +57,29 @@ class Fate:
 
 
 def read_mutants(folder: Path) -> tuple[Mutant, ...]:
-    """Read ``mutants.toml`` of a patch; none where it has none.
-
-    Raises:
-        InputError: A key or value is wrong.
-    """
+    """Read ``mutants.toml`` of a patch, if it has one."""
     path = folder / "mutants.toml"
     if not path.is_file():
         return ()
-    table = parse_toml(path.read_bytes(), f"{folder.name}/mutants.toml")
-    return tuple(_mutant(folder.name, each) for each in table.get("mutants", []))
-
-
-def _mutant(patch: str, table: Mapping[str, object]) -> Mutant:
-    name, edits = table.get("name"), table.get("edits")
-    pairs = isinstance(edits, list) and all(
-        isinstance(pair, list) and [type(text) for text in pair] == [str, str] for pair in edits
-    )
-    if table.keys() != _KEYS or not isinstance(name, str) or not isinstance(edits, list) or not edits or not pairs:
-        raise InputError(f"{patch}/mutants.toml: a mutant has a name and edits, a list of pairs of texts, not {table}")
-    return Mutant(patch, name, tuple((old, new) for old, new in edits))
+    mutants = read_toml(path.read_bytes(), f"{folder.name}/mutants.toml", _MutantsFile).mutants
+    return tuple(Mutant(folder.name, each.name, each.edits) for each in mutants)
 
 
 def mutated(mutant: Mutant, files: Mapping[str, bytes]) -> dict[str, bytes]:
-    """Break the patched files.
-
-    Args:
-        mutant: How.
-        files: The files that the patch changes, as it leaves them.
-
-    Raises:
-        InputError: A text does not stand there exactly once, so the mutant is out of date.
-    """
+    """Break the files that a patch changes."""
     broken = dict(files)
     for old, new in mutant.edits:
         places = [path for path, content in broken.items() for _ in range(content.count(old.encode()))]
         if len(places) != 1:
-            raise InputError(
-                f"mutant {mutant.label!r}: {old!r} stands {len(places)} times in the patched files, not once"
+            raise ValueError(
+                f"mutant {mutant.label!r}: {old!r} occurs {len(places)} times in the patched files, not once"
             )
         broken[places[0]] = broken[places[0]].replace(old.encode(), new.encode())
     return broken
 
 
 def mutant_cells(series: SeriesStates, tests: Sequence[Test], mutants: Iterable[Mutant]) -> tuple[Cell, ...]:
-    """Each mutant's own tests on it; the subset of such a cell ends with the mutant's label."""
+    """Cells for the tests of each mutant's patch; their subset ends with the mutant's label."""
     return tuple(
         Cell(series.release, (*series.with_required(mutant.patch), mutant.label), Tier.EMULATED, test)
         for mutant in mutants
@@ -109,17 +89,17 @@ def mutant_cells(series: SeriesStates, tests: Sequence[Test], mutants: Iterable[
     )
 
 
-def fates(results: Sequence[CellResult]) -> tuple[Fate, ...]:
+def mutant_results(results: Sequence[CellResult]) -> tuple[MutantResult, ...]:
     """Which mutants were killed, from the results of ``mutant_cells``."""
     labels = dict.fromkeys(result.cell.patches[-1] for result in results)
-    return tuple(_fate(label, [result for result in results if result.cell.patches[-1] == label]) for label in labels)
+    return tuple(_result(label, [each for each in results if each.cell.patches[-1] == label]) for label in labels)
 
 
-def _fate(label: str, results: Sequence[CellResult]) -> Fate:
+def _result(label: str, results: Sequence[CellResult]) -> MutantResult:
     for result in results:
         if result.outcome is Outcome.FAILED:
-            return Fate(label, killed=True, by=f"{result.cell.test.name}: {result.detail}")
+            return MutantResult(label, killed=True, by=f"{result.cell.test.name}: {result.detail}")
     for result in results:
         if result.outcome is not Outcome.PASSED:
-            return Fate(label, killed=None, by=f"{result.cell.test.name}: {result.detail}")
-    return Fate(label, killed=False, by="every test of the patch is green on it")
+            return MutantResult(label, killed=None, by=f"{result.cell.test.name}: {result.detail}")
+    return MutantResult(label, killed=False, by="every test of the patch is green on it")

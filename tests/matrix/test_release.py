@@ -1,4 +1,4 @@
-"""The matrix on real releases: every patch is proven, every subset behaves, every mutant dies."""
+"""The matrix on real releases: every patch is proven, every subset is as predicted, every mutant is killed."""
 
 import json
 import sys
@@ -27,7 +27,8 @@ from patchtool.matrix.running.run import run_cells
 from patchtool.matrix.static import STATIC_TESTS
 from patchtool.matrix.verdict import cell_verdicts, patch_proofs
 from patchtool.workflow.rendering import render, select_patches
-from tests.matrix.mutants import fates, mutant_cells, mutated, read_mutants
+from tests.matrix.mutants import mutant_cells, mutant_results, mutated, read_mutants
+from tests.matrix.waiting import LIMIT
 
 pytestmark = pytest.mark.emulated
 PROJECT = Path(__file__).parents[2]
@@ -35,11 +36,11 @@ PATCHES = PROJECT / "patches"
 NAMES = tuple(entry.name for entry in parse_series((PATCHES / "series").read_text(), "patches/series"))
 TESTS = (*(test for name in NAMES for test in collect_patch(PATCHES / name)), *collect_suite())
 REQUIRES = {name: read_patch(PATCHES / name).requires for name in NAMES}
-KNOWN = read_matrix(PROJECT / "ci" / "matrix.toml", REQUIRES).known_red
+KNOWN_RED = read_matrix(PROJECT / "ci" / "matrix.toml", REQUIRES).known_red
 
 
 class Folder:
-    """A tree in a folder, as patches are judged on it."""
+    """A folder as the tree that patches are judged on."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
@@ -67,7 +68,7 @@ class Rendered:
         overlays = {
             subset: self._render(select_patches(self._infos, subset), release).contents for subset in subsets if subset
         }
-        self.subject = ReleaseTrees(release, root, overlays)
+        self.trees = ReleaseTrees(release, root, overlays)
 
     def _render(self, infos: tuple[PatchInfo, ...], release: Release) -> Any:
         return render(infos, self._tree, release)
@@ -90,24 +91,27 @@ def rendered(wheel: Callable[..., Path], tmp_path_factory: pytest.TempPathFactor
 
 @pytest.fixture(scope="module")
 def options(test_cache: Path) -> RunOptions:
-    return RunOptions(python=sys.executable, jobs=2, cache=test_cache / "bytecode", timeout=120)
+    return RunOptions(python=sys.executable, jobs=2, cache=test_cache / "bytecode", timeout=LIMIT, import_timeout=LIMIT)
 
 
-def unexpected(judged: Any) -> Any:
-    return [json.dumps(cell_document(each)) for each in judged if each.verdict is not Verdict.AS_EXPECTED]
+def unexpected(verdicts: Any) -> Any:
+    return [json.dumps(cell_document(each)) for each in verdicts if each.verdict is not Verdict.AS_EXPECTED]
 
 
-def test_every_subset_on_the_pin_does_what_it_predicts(rendered: Any, options: Any) -> None:
+def test_every_subset_on_the_pin_is_as_predicted(rendered: Any, options: Any) -> None:
     pin = rendered("0.5.13")
-    cells = [*proof_cells(pin.series, STATIC_TESTS, Tier.STATIC), *ablation_cells(pin.series, TESTS, known=KNOWN)]
-    judged = cell_verdicts(list(run_cells(cells, [pin.subject], options)))
+    cells = [
+        *proof_cells(pin.series, STATIC_TESTS, Tier.STATIC),
+        *ablation_cells(pin.series, TESTS, known_red=KNOWN_RED),
+    ]
+    verdicts = cell_verdicts(list(run_cells(cells, [pin.trees], options)))
     assert len({cell.patches for cell in cells}) == 16
-    assert unexpected(judged) == []
-    assert {proof.verdict for proof in patch_proofs(pin.series, judged)} == {Proof.AGREES}
+    assert unexpected(verdicts) == []
+    assert {proof.verdict for proof in patch_proofs(pin.series, verdicts)} == {Proof.AGREES}
 
 
 @pytest.mark.parametrize(
-    ("subset", "test", "said"),
+    ("subset", "test", "detail"),
     [
         ((), "graphs_with_padding", "has no attribute 'data_strides'"),
         (("kv_copy_override",), "reuse_of_a_tracked_prefix", "request 'long' differs at token"),
@@ -116,19 +120,19 @@ def test_every_subset_on_the_pin_does_what_it_predicts(rendered: Any, options: A
         (("ssm_index_layout", "kv_copy_override"), "reuse_of_a_tracked_prefix", "after 64 cached tokens"),
     ],
 )
-def test_the_scheduler_shows_which_patch_is_missing(
-    rendered: Any, options: Any, subset: Any, test: Any, said: Any
+def test_scheduler_test_fails_for_each_missing_patch(
+    rendered: Any, options: Any, subset: Any, test: Any, detail: Any
 ) -> None:
     pin = rendered("0.5.13")
     chosen = next(each for each in TESTS if each.name == f"scheduler::test_{test}")
-    (result,) = run_cells([Cell(pin.series.release, subset, Tier.EMULATED, chosen)], [pin.subject], options)
-    assert (result.outcome, said in result.detail) == (Outcome.FAILED, True), result.detail
+    (result,) = run_cells([Cell(pin.series.release, subset, Tier.EMULATED, chosen)], [pin.trees], options)
+    assert (result.outcome, detail in result.detail) == (Outcome.FAILED, True), result.detail
 
 
-def test_a_later_releases_own_scheduler_loses_nothing(rendered: Any, options: Any) -> None:
+def test_scheduler_of_a_later_release_is_lossless(rendered: Any, options: Any) -> None:
     later = rendered("0.5.14")
     tests = [test for test in TESTS if test.drives is Subsystem.SCHEDULER]
-    results = list(run_cells(proof_cells(later.series, tests, known=KNOWN), [later.subject], options))
+    results = list(run_cells(proof_cells(later.series, tests, known_red=KNOWN_RED), [later.trees], options))
     assert len(results) == 2 * len(tests)
     assert unexpected(cell_verdicts(results, proven_red=[test.name for test in tests])) == []
     (reuse, *_) = [each.numbers for each in results if each.cell.test.name.endswith("reuse_of_a_tracked_prefix")]
@@ -144,17 +148,17 @@ def test_every_mutant_is_killed(rendered: Any, options: Any) -> None:
     for mutant in mutants:
         subset = pin.series.with_required(mutant.patch)
         key = (*subset, mutant.label)
-        overlays[key] = mutated(mutant, pin.subject.overlays[subset])
-    subject = ReleaseTrees(pin.series.release, pin.subject.tree, overlays)
-    found = fates(list(run_cells(mutant_cells(pin.series, TESTS, mutants), [subject], options)))
+        overlays[key] = mutated(mutant, pin.trees.overlays[subset])
+    trees = ReleaseTrees(pin.series.release, pin.trees.tree, overlays)
+    found = mutant_results(list(run_cells(mutant_cells(pin.series, TESTS, mutants), [trees], options)))
     assert len(found) == len(mutants) > 20
-    assert [fate for fate in found if not fate.killed] == []
+    assert [result for result in found if not result.killed] == []
 
 
-def test_host_syncs_stop_growing_with_the_layers(rendered: Any, options: Any) -> None:
+def test_host_syncs_do_not_grow_with_the_layers(rendered: Any, options: Any) -> None:
     pin = rendered("0.5.13")
     test = next(test for test in TESTS if test.name.endswith("test_syncs_do_not_grow_with_the_layers"))
-    results = list(run_cells(ablation_cells(pin.series, [test]), [pin.subject], options))
+    results = list(run_cells(ablation_cells(pin.series, [test]), [pin.trees], options))
     numbers = {"track_index_precompute" in result.cell.patches: result.numbers for result in results}
     assert {name: numbers[False][name] for name in ("syncs in 3 layers", "syncs in 6 layers")} == {
         "syncs in 3 layers": 6,
@@ -163,11 +167,11 @@ def test_host_syncs_stop_growing_with_the_layers(rendered: Any, options: Any) ->
     assert numbers[True]["syncs per batch of 3 layers"] == numbers[True]["syncs per batch of 6 layers"] == 3
 
 
-def test_a_commit_that_is_skipped_is_found_by_the_test(rendered: Any, options: Any) -> None:
+def test_skipped_commit_of_a_landed_patch_is_a_dispute(rendered: Any, options: Any) -> None:
     later = rendered("0.5.16")
-    results = list(run_cells(proof_cells(later.series, TESTS, known=KNOWN), [later.subject], options))
-    judged = cell_verdicts(results, proven_red=[test.name for test in TESTS])
-    proofs = {proof.patch: proof for proof in patch_proofs(later.series, judged)}
+    results = list(run_cells(proof_cells(later.series, TESTS, known_red=KNOWN_RED), [later.trees], options))
+    verdicts = cell_verdicts(results, proven_red=[test.name for test in TESTS])
+    proofs = {proof.patch: proof for proof in patch_proofs(later.series, verdicts)}
     assert {name: proof.verdict for name, proof in proofs.items()} == {
         "ssm_index_layout": Proof.AGREES,
         "mtp_tracking": Proof.DISPUTES,
@@ -181,9 +185,9 @@ def test_a_commit_that_is_skipped_is_found_by_the_test(rendered: Any, options: A
     ("version", "by"),
     [("0.5.13", "EAGLEWorkerV2._mamba_verify_update"), ("0.5.14", "spec_utils.commit_mamba_states_after_verify")],
 )
-def test_the_release_itself_commits_a_verify_step(rendered: Any, options: Any, version: str, by: str) -> None:
+def test_verify_step_is_committed_by_the_release_itself(rendered: Any, options: Any, version: str, by: str) -> None:
     release = rendered(version)
     test = next(test for test in TESTS if test.name == "lossless::test_eager")
     cells = [cell for cell in proof_cells(release.series, [test]) if not cell.patches]
-    (result,) = run_cells(cells, [release.subject], options)
+    (result,) = run_cells(cells, [release.trees], options)
     assert (result.outcome.value, result.numbers["committed_by"]) == ("passed", by), result.detail

@@ -1,3 +1,5 @@
+"""Verdicts on cells, and proofs of patches from them."""
+
 from dataclasses import replace
 from typing import Any
 
@@ -28,6 +30,10 @@ def run(pristine: Any, patched: Any, guard: Any = P) -> Any:
     ]
 
 
+def one_patch(state: Any) -> Any:
+    return SeriesStates(RELEASE, {"one": state}, {})
+
+
 @pytest.mark.parametrize(
     ("outcome", "expected", "verdict"),
     [
@@ -41,12 +47,12 @@ def run(pristine: Any, patched: Any, guard: Any = P) -> Any:
         (P, None, Verdict.COULD_NOT_RUN),
     ],
 )
-def test_an_error_is_no_red(outcome: Any, expected: Any, verdict: Any) -> None:
-    (judged,) = cell_verdicts([result(GUARD, outcome, expected=expected)])
-    assert judged.verdict is verdict
+def test_verdict_compares_outcome_with_expectation(outcome: Any, expected: Any, verdict: Any) -> None:
+    (found,) = cell_verdicts([result(GUARD, outcome, expected=expected)])
+    assert found.verdict is verdict
 
 
-def test_a_green_counts_only_beside_its_red() -> None:
+def test_green_counts_only_if_the_test_was_seen_red() -> None:
     green = result(OWN, P, ("one",))
     assert cell_verdicts([green])[0].verdict is Verdict.COULD_NOT_RUN
     assert cell_verdicts([green], proven_red=[OWN.name])[0].verdict is Verdict.AS_EXPECTED
@@ -55,18 +61,14 @@ def test_a_green_counts_only_beside_its_red() -> None:
 
 
 @pytest.mark.parametrize("outcome", [F, E])
-def test_nothing_counts_behind_a_shut_gate(outcome: Any) -> None:
+def test_nothing_counts_when_a_gate_fails(outcome: Any) -> None:
     verdicts = [each.verdict for each in cell_verdicts([result(GATE, outcome), *run(F, P)])]
     assert verdicts[1:] == [Verdict.COULD_NOT_RUN] * 4
 
 
-def test_a_gate_with_nothing_to_test_is_open() -> None:
+def test_skipped_gate_does_not_block() -> None:
     verdicts = [each.verdict for each in cell_verdicts([result(GATE, Outcome.SKIPPED), *run(F, P)])]
     assert verdicts == [Verdict.COULD_NOT_RUN, *[Verdict.AS_EXPECTED] * 4]
-
-
-def only(state: Any) -> Any:
-    return SeriesStates(RELEASE, {"one": state}, {})
 
 
 @pytest.mark.parametrize(
@@ -81,8 +83,8 @@ def only(state: Any) -> Any:
         ([], Proof.NONE),
     ],
 )
-def test_applied_means_red_before_and_green_after(results: Any, proof: Any) -> None:
-    assert patch_proofs(only(State.APPLIED), cell_verdicts(results))[0].verdict is proof
+def test_applied_patch_is_proven_by_red_before_and_green_after(results: Any, proof: Any) -> None:
+    assert patch_proofs(one_patch(State.APPLIED), cell_verdicts(results))[0].verdict is proof
 
 
 @pytest.mark.parametrize(
@@ -95,17 +97,17 @@ def test_applied_means_red_before_and_green_after(results: Any, proof: Any) -> N
         (E, P, True, Proof.NONE),
     ],
 )
-def test_landed_means_green_before(own: Any, guard: Any, seen: Any, proof: Any) -> None:
-    judged = cell_verdicts([result(OWN, own), result(GUARD, guard)], proven_red=[OWN.name] if seen else [])
-    (found,) = patch_proofs(only(State.LANDED), judged)
+def test_landed_patch_is_proven_by_green_on_the_pristine_release(own: Any, guard: Any, seen: Any, proof: Any) -> None:
+    verdicts = cell_verdicts([result(OWN, own), result(GUARD, guard)], proven_red=[OWN.name] if seen else [])
+    (found,) = patch_proofs(one_patch(State.LANDED), verdicts)
     assert (found.verdict, found.patched) == (proof, None)
 
 
 @pytest.mark.parametrize("state", [State.CONFLICT, State.ABSENT, State.BLOCKED])
-def test_without_structure_there_is_no_proof(state: Any) -> None:
-    assert patch_proofs(only(state), cell_verdicts(run(F, P)))[0].verdict is Proof.NONE
+def test_patch_that_is_neither_applied_nor_landed_has_no_proof(state: Any) -> None:
+    assert patch_proofs(one_patch(state), cell_verdicts(run(F, P)))[0].verdict is Proof.NONE
 
 
-def test_a_dispute_tells_the_asserted_value() -> None:
-    judged = cell_verdicts([replace(result(OWN, F), detail="got 0, want 1")])
-    assert patch_proofs(only(State.LANDED), judged)[0].detail == "one::own: got 0, want 1"
+def test_dispute_quotes_the_asserted_values() -> None:
+    verdicts = cell_verdicts([replace(result(OWN, F), detail="got 0, want 1")])
+    assert patch_proofs(one_patch(State.LANDED), verdicts)[0].detail == "one::own: got 0, want 1"

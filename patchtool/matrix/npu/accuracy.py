@@ -1,4 +1,4 @@
-"""Accuracy: evalscope asks the server a dataset's questions. Written after evalscope 1.14; never run on a real NPU."""
+"""Accuracy, measured by evalscope. Written for evalscope 1.14; never run on a real NPU."""
 
 from __future__ import annotations
 
@@ -7,67 +7,48 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from patchtool.matrix.cell import Outcome
-from patchtool.matrix.npu.faults import StepFault
-from patchtool.matrix.npu.processes import finish
+from patchtool.matrix.npu.errors import MeasurementError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
     from pathlib import Path
 
-    from patchtool.matrix.npu.server import ServerProcess
-    from patchtool.matrix.planning.served import Accuracy
+    from patchtool.matrix.npu.server import Client
+    from patchtool.matrix.planning.served_models import Accuracy
 
 
-def score(
-    command: Sequence[str],
-    server: ServerProcess,
-    model: str,
-    asked: Accuracy,
-    folder: Path,
-    environment: Mapping[str, str],
-    timeout: float,
-) -> float:
+def measure_accuracy(client: Client, benchmark: Accuracy) -> float:
     """Run a dataset against a server.
 
     Args:
-        command: evalscope's.
-        server: The server.
-        model: The name it serves under.
-        asked: The dataset and its settings.
-        folder: For reports and logs.
-        environment: All variables of the client.
-        timeout: Seconds it may take.
+        client: evalscope.
+        benchmark: The dataset and its settings.
 
     Returns:
         The score, 0 to 1.
 
     Raises:
-        StepFault: It does not come to a score.
+        MeasurementError: There is no score.
     """
-    step = f"evalscope {asked.dataset}"
-    log = folder / f"{asked.dataset}.log"
-    argv = [*command, *_arguments(server, model, asked, folder / asked.dataset)]
-    finish(step, argv, log, environment, timeout, server.alive)
-    return read_score(folder / asked.dataset, asked.dataset, step)
-
-
-def _arguments(server: ServerProcess, model: str, asked: Accuracy, folder: Path) -> list[str]:
+    step, folder = f"evalscope {benchmark.dataset}", client.folder / benchmark.dataset
     generation: dict[str, Any] = {
         "temperature": 0.0,
-        "max_tokens": asked.max_tokens,
-        "extra_body": {"chat_template_kwargs": {"enable_thinking": asked.thinking}},
+        "max_tokens": benchmark.max_tokens,
+        "extra_body": {"chat_template_kwargs": {"enable_thinking": benchmark.thinking}},
     }
-    words = {
-        "--model": model,
-        "--api-url": f"{server.url}/v1",
+    options = {
+        "--model": client.model,
+        "--api-url": f"{client.server.url}/v1",
         "--api-key": "EMPTY",
         "--eval-type": "openai_api",
-        "--datasets": asked.dataset,
+        "--datasets": benchmark.dataset,
         "--generation-config": json.dumps(generation),
         "--work-dir": str(folder),
+        **({"--limit": str(benchmark.limit)} if benchmark.limit else {}),
     }
-    limit = ["--limit", str(asked.limit)] if asked.limit else []
-    return ["eval", *(word for pair in words.items() for word in pair), "--no-timestamp", *limit]
+    arguments = ["eval", *(text for option in options.items() for text in option), "--no-timestamp"]
+    client.run(step, arguments, f"{benchmark.dataset}.log")
+    return read_score(folder, benchmark.dataset, step)
 
 
 def read_score(folder: Path, dataset: str, step: str) -> float:
@@ -76,29 +57,29 @@ def read_score(folder: Path, dataset: str, step: str) -> float:
     Args:
         folder: evalscope's work folder.
         dataset: The dataset.
-        step: What ran, for messages.
+        step: The name of the measurement in messages.
 
     Raises:
-        StepFault: There is no report, or it holds no score.
+        MeasurementError: There is no report, or it has no score.
 
     Source: evalscope 1.14 ``report/report.py``: schema 2 names its primary metric, earlier ones have ``score``.
     """
     reports = sorted(folder.glob(f"reports/**/{dataset}.json"))
     if len(reports) != 1:
-        raise StepFault(Outcome.ERROR, f"{step} left {len(reports)} reports, not one")
+        raise MeasurementError(Outcome.ERROR, f"{step}: expected one report, got {len(reports)}")
     try:
         report = json.loads(reports[0].read_bytes())
-        found = float(_primary(report))
+        score = float(_primary_score(report))
     except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise StepFault(Outcome.ERROR, f"{step}: the report holds no score: {error!r}") from error
-    if not (math.isfinite(found) and 0 <= found <= 1):
-        raise StepFault(Outcome.ERROR, f"{step}: {found} is no score from 0 to 1")
-    return found
+        raise MeasurementError(Outcome.ERROR, f"{step}: the report has no score: {error!r}") from error
+    if not (math.isfinite(score) and 0 <= score <= 1):
+        raise MeasurementError(Outcome.ERROR, f"{step}: {score} is not a score from 0 to 1")
+    return score
 
 
-def _primary(report: Mapping[str, Any]) -> Any:
+def _primary_score(report: Mapping[str, Any]) -> Any:
     if "primary_metric_identity" not in report:
         return report["score"]
-    named = report["primary_metric_identity"]
-    (metric,) = [each for each in report["metrics"] if each["identity"] == named]
+    identity = report["primary_metric_identity"]
+    (metric,) = [metric for metric in report["metrics"] if metric["identity"] == identity]
     return metric["score"]

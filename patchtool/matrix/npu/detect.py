@@ -1,4 +1,4 @@
-"""Whether this machine has an NPU that works: found out in a child, because every step of it can hang or crash."""
+"""Detecting NPUs that work, in a child process, because every step of it can hang or crash."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from patchtool.matrix.planning.served import VISIBLE
+from patchtool.matrix.options import VISIBLE_NPUS
 
 _DEVICES = "davinci[0-9]*"
 _PROBE = """
@@ -33,19 +33,17 @@ try:
 except BaseException as error:
     print(json.dumps({"fault": f"{stage}: {type(error).__name__}: {error}"}))
 """
-
-
 _FREE = 0.9
-"""Share of a device's memory that must be unused; the driver of an idle one takes a few percent."""
+"""Share of a free device's memory that must be unused; the driver of an idle one takes a few percent."""
 
 
 @dataclass(frozen=True)
 class Npu:
-    """What was found.
+    """The NPUs of this machine.
 
     Args:
-        usable: A device did a computation and got it right.
-        reason: Why not, or what it is.
+        usable: Whether a device computed a sum correctly.
+        reason: Why not, or what the devices are.
         devices: Numbers of those that this process sees.
         free: Numbers of those that nobody uses.
     """
@@ -57,12 +55,12 @@ class Npu:
 
 
 def find_npu(python: str = sys.executable, *, devices: Path = Path("/dev"), timeout: float = 60.0) -> Npu:
-    """Look for a working NPU.
+    """Detect working NPUs.
 
     Args:
-        python: The interpreter whose torch and torch_npu count.
-        devices: Where device files are.
-        timeout: Seconds for the child.
+        python: The interpreter whose torch and torch_npu are used.
+        devices: Folder of device files.
+        timeout: Seconds for the child process.
     """
     if not any(devices.glob(_DEVICES)):
         return Npu(usable=False, reason=f"no NPU: {devices}/{_DEVICES} does not exist")
@@ -80,11 +78,11 @@ def find_npu(python: str = sys.executable, *, devices: Path = Path("/dev"), time
         return Npu(usable=False, reason=str(found["fault"]))
     torch, torch_npu = found["versions"]
     shares = found["free"]
-    numbers = os.environ[VISIBLE].split(",") if os.environ.get(VISIBLE) else map(str, range(len(shares)))
-    seen = [(number.strip(), share) for number, share in zip(numbers, shares, strict=False)]
+    numbers = os.environ[VISIBLE_NPUS].split(",") if os.environ.get(VISIBLE_NPUS) else map(str, range(len(shares)))
+    visible = [(number.strip(), share) for number, share in zip(numbers, shares, strict=False)]
     return Npu(
         usable=True,
         reason=f"{len(shares)} x {found['name']}, torch {torch}, torch_npu {torch_npu}",
-        devices=tuple(number for number, _ in seen),
-        free=tuple(number for number, share in seen if share >= _FREE),
+        devices=tuple(number for number, _ in visible),
+        free=tuple(number for number, share in visible if share >= _FREE),
     )

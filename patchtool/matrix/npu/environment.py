@@ -1,4 +1,4 @@
-"""The whole environment of a process on a real NPU host."""
+"""The complete environment of a process on an NPU host."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-_KEPT = (
+_INHERITED = (
     "PATH",
     "LD_LIBRARY_PATH",
     "PYTHONPATH",
@@ -19,27 +19,26 @@ _KEPT = (
     "HF_ENDPOINT",
     "TOOLCHAIN_HOME",
 )
-_STACK = ("ASCEND_", "ATB_", "HCCL_", "CANN_", "NNAL_")
-"""What CANN's ``set_env.sh`` exports, and which devices a scheduler handed out."""
+_INHERITED_PREFIXES = ("ASCEND_", "ATB_", "HCCL_", "CANN_", "NNAL_")
+"""What CANN's ``set_env.sh`` exports, and the devices that a scheduler assigned."""
 
 
-def npu_environment(home: Path, tree: Path | None, extra: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Every variable: the vendor's stack as it is set up here, where caches are, and what is asked for.
+def npu_environment(home: Path, tree: Path, extra: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Return every variable of a process: the vendor's, the locations of caches, and those of the matrix file.
 
     Args:
         home: A folder the process may write to.
-        tree: The folder that holds the ``sglang/`` to import, before any installed one; None for none.
+        tree: The folder that holds the ``sglang/`` to import, before any installed one.
         extra: Variables of the matrix file.
     """
-    kept = {name: value for name, value in os.environ.items() if name in _KEPT or name.startswith(_STACK)}
-    # CANN puts its own Python packages on the path, so the tree comes before them and not in their place
-    paths = [*([str(tree)] if tree else []), *filter(None, [kept.get("PYTHONPATH", "")])]
+    inherited = {k: v for k, v in os.environ.items() if k in _INHERITED or k.startswith(_INHERITED_PREFIXES)}
     return {
-        **kept,
-        "HOME": os.environ.get("HOME", str(home)),  # models are found in its cache
+        **inherited,
+        "HOME": os.environ.get("HOME", str(home)),  # its cache holds the models
         "TMPDIR": str(home),
         "LC_ALL": "C.UTF-8",
-        "PYTHONPATH": os.pathsep.join(paths),
+        # CANN's own Python packages are on this path too
+        "PYTHONPATH": os.pathsep.join([str(tree), *filter(None, [inherited.get("PYTHONPATH")])]),
         "PYTHONUNBUFFERED": "1",
         "PYTHONPYCACHEPREFIX": str(home / "bytecode"),
         **(extra or {}),

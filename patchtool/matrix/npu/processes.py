@@ -1,4 +1,4 @@
-"""Programs with all they start, none of which outlives its step."""
+"""Programs in process groups of their own, none of which outlives its measurement."""
 
 from __future__ import annotations
 
@@ -10,103 +10,97 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from patchtool.matrix.cell import Outcome
-from patchtool.matrix.npu.faults import StepFault, tail
+from patchtool.matrix.npu.errors import MeasurementError, tail
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-_TICK = 0.1
-_GENTLE = 10.0
-_HURRIED = 1.0
-"""Seconds to end in when a person interrupts: somebody waits for the prompt."""
+_POLL = 0.1
+_GRACE = 10.0
+"""Seconds between SIGTERM and SIGKILL."""
+_GRACE_ON_INTERRUPT = 1.0
+"""The same after Ctrl-C, when the user waits for the prompt."""
 
 
 @contextmanager
-def group(
-    argv: Sequence[str], log: Path, environment: Mapping[str, str], gentle: float = _GENTLE
-) -> Iterator[subprocess.Popen[bytes]]:
-    """Run a program in a process group of its own, and end the whole group.
+def process_group(argv: Sequence[str], log: Path, environment: Mapping[str, str]) -> Iterator[subprocess.Popen[bytes]]:
+    """Run a program in a process group of its own, and end the whole group afterwards.
 
     Args:
         argv: The command.
-        log: Gets what it writes.
+        log: File for its output.
         environment: All of its variables.
-        gentle: Seconds it gets to end by itself when asked to.
 
     Raises:
-        StepFault: There is no such program.
+        MeasurementError: The program cannot be started.
     """
-    with log.open("wb") as out:
+    with log.open("wb") as output:
         try:
             process = subprocess.Popen(
                 argv,
                 stdin=subprocess.DEVNULL,
-                stdout=out,
+                stdout=output,
                 stderr=subprocess.STDOUT,
                 env=dict(environment),
                 cwd=log.parent,
                 start_new_session=True,
             )
         except OSError as error:
-            raise StepFault(Outcome.ERROR, f"{argv[0]} cannot be started: {error.strerror}") from error
+            raise MeasurementError(Outcome.ERROR, f"{argv[0]} cannot be started: {error.strerror}") from error
+    grace = _GRACE
     try:
         yield process
     except KeyboardInterrupt:
-        gentle = min(gentle, _HURRIED)
+        grace = _GRACE_ON_INTERRUPT
         raise
     finally:
-        _end(process, gentle)
+        _end(process, grace)
 
 
-def finish(
-    step: str, argv: Sequence[str], log: Path, environment: Mapping[str, str], timeout: float, alive: Callable[[], None]
+def run_to_end(
+    step: str, argv: Sequence[str], log: Path, environment: Mapping[str, str], timeout: float, check: Callable[[], None]
 ) -> None:
     """Run a program to its end.
 
     Args:
-        step: What it is, for messages.
+        step: Its name in messages.
         argv: The command.
-        log: Gets what it writes.
+        log: File for its output.
         environment: All of its variables.
         timeout: Seconds it may take.
-        alive: Raises when what the program needs is gone; asked while waiting.
+        check: Called while waiting; raises when the program can no longer succeed.
 
     Raises:
-        StepFault: It takes too long, ends with another code than 0, or what it needs is gone.
+        MeasurementError: It times out, or ends with another code than 0, or the check raises.
     """
-    until = time.monotonic() + timeout
-    with group(argv, log, environment) as process:
+    deadline = time.monotonic() + timeout
+    with process_group(argv, log, environment) as process:
         while process.poll() is None:
-            alive()
-            if time.monotonic() > until:
-                raise StepFault(Outcome.TIMEOUT, f"{step} did not end within {timeout:g} s: {tail(log)}")
-            time.sleep(_TICK)
+            check()
+            if time.monotonic() > deadline:
+                raise MeasurementError(Outcome.TIMEOUT, f"{step} did not end within {timeout:g} s: {tail(log)}")
+            time.sleep(_POLL)
     if process.returncode:
-        alive()  # a client also fails when its server is gone, and then that is the reason
-        raise StepFault(Outcome.ERROR, f"{step} ended with {process.returncode}: {tail(log)}")
+        check()  # a client also fails when its server has ended, and then that is the reason
+        raise MeasurementError(Outcome.ERROR, f"{step} ended with {process.returncode}: {tail(log)}")
 
 
-def _end(process: subprocess.Popen[bytes], gentle: float) -> None:
-    """Ask the group to end, then make it; its leader may be gone while others are not."""
+def _end(process: subprocess.Popen[bytes], grace: float) -> None:
+    """Terminate the group, then kill it; other members may still run when the leader has ended."""
     try:
         _signal(process.pid, signal.SIGTERM)
-        until = time.monotonic() + gentle
-        while time.monotonic() < until and (process.poll() is None or _lives(process.pid)):
-            time.sleep(_TICK)
-    finally:  # a second interrupt may cut the waiting short, not leave a server behind
+        deadline = time.monotonic() + grace
+        while time.monotonic() < deadline and (process.poll() is None or _signal(process.pid, 0)):
+            time.sleep(_POLL)
+    finally:  # a second interrupt may shorten the wait, but not leave a server behind
         _signal(process.pid, signal.SIGKILL)
         process.wait()
 
 
-def _signal(leader: int, which: signal.Signals) -> None:
+def _signal(group: int, number: int) -> bool:
+    """Send a signal to a group, and report whether the group exists."""
     with suppress(ProcessLookupError):
-        os.killpg(leader, which)
-
-
-def _lives(leader: int) -> bool:
-    try:
-        os.killpg(leader, 0)
-    except ProcessLookupError:
-        return False
-    return True
+        os.killpg(group, number)
+        return True
+    return False

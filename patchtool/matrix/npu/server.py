@@ -1,4 +1,4 @@
-"""The server of a tree. Run here against small servers that fail in every way; never with a real NPU or model."""
+"""The server of a tree, and the clients that measure it. Tested with small servers, never with an NPU or a model."""
 
 from __future__ import annotations
 
@@ -12,115 +12,136 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from patchtool.matrix.cell import Outcome
-from patchtool.matrix.npu.faults import StepFault, tail
-from patchtool.matrix.npu.processes import group
+from patchtool.matrix.npu.errors import MeasurementError, tail
+from patchtool.matrix.npu.processes import process_group, run_to_end
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-_TICK = 0.2
-_HOST = "127.0.0.1"
-_ANSWER = 10.0
+HOST = "127.0.0.1"
+_HEALTH = "/health_generate"
+"""Answers 200 once the model can generate."""
+_POLL = 0.2
+_ANSWER_TIMEOUT = 10.0
 _OK = 200
-# proxies are for the world outside
-_direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+# a proxy does not reach this machine's own ports
+_without_proxy = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
 @dataclass(frozen=True)
 class ServerProcess:
-    """A server that answers.
+    """A running server.
 
     Args:
         port: Its port on this machine.
-        log: What it writes.
-        process: Its group's leader.
-        stopped: Whether the run was called off.
+        log: Its output.
+        process: The leader of its process group.
     """
 
     port: int
     log: Path
     process: subprocess.Popen[bytes]
-    stopped: Callable[[], bool] = bool
 
     @property
     def url(self) -> str:
-        """Where it is."""
-        return f"http://{_HOST}:{self.port}"
+        """Its address."""
+        return f"http://{HOST}:{self.port}"
 
-    def alive(self) -> None:
-        """Be sure that it still runs.
+    def check(self) -> None:
+        """Check that it still runs.
 
         Raises:
-            StepFault: It does not, or nobody wants it any more.
+            MeasurementError: It has ended.
         """
-        if self.stopped():
-            raise StepFault(Outcome.ERROR, "the run was called off")
         if self.process.poll() is not None:
-            raise StepFault(Outcome.ERROR, f"the server ended with {self.process.returncode}: {tail(self.log)}")
+            detail = f"the server ended with {self.process.returncode}: {tail(self.log)}"
+            raise MeasurementError(Outcome.ERROR, detail)
+
+
+@dataclass(frozen=True)
+class Client:
+    """A program that measures a server.
+
+    Args:
+        command: The program.
+        server: The server.
+        model: The name of the served model.
+        folder: For output and logs.
+        environment: All variables of the program.
+        timeout: Seconds it may take.
+    """
+
+    command: Sequence[str]
+    server: ServerProcess
+    model: str
+    folder: Path
+    environment: Mapping[str, str]
+    timeout: float
+
+    def run(self, step: str, arguments: Sequence[str], log: str) -> None:
+        """Run the program to its end.
+
+        Raises:
+            MeasurementError: It fails or times out, or the server ends.
+        """
+        argv = [*self.command, *arguments]
+        run_to_end(step, argv, self.folder / log, self.environment, self.timeout, self.server.check)
 
 
 @contextmanager
-def served(
-    argv: Sequence[str],
-    log: Path,
-    environment: Mapping[str, str],
-    *,
-    port: int = 0,
-    health: str = "/health_generate",
-    timeout: float = 1800.0,
-    stopped: Callable[[], bool] = bool,
+def running_server(
+    argv: Sequence[str], log: Path, environment: Mapping[str, str], *, port: int = 0, timeout: float = 1800.0
 ) -> Iterator[ServerProcess]:
     """Start a server, wait until it is healthy, and end it with all that it started.
 
     Args:
-        argv: The command; ``{host}`` and ``{port}`` in it are filled in.
-        log: Gets what it writes.
+        argv: The command; ``{host}`` and ``{port}`` are replaced.
+        log: File for its output.
         environment: All of its variables.
-        port: Where it listens; 0 for a free one.
-        health: Path that answers 200 once the model can generate.
-        timeout: Seconds until then.
-        stopped: Asked while waiting; once it is true the server is ended.
+        port: Its port; 0 for a free one.
+        timeout: Seconds until it must be healthy.
 
     Raises:
-        StepFault: The port is taken, it ends, or it is not healthy in time.
+        MeasurementError: The port is in use, the server ends, or it is not healthy in time.
     """
-    chosen = _free(port)
-    filled = [word.replace("{host}", _HOST).replace("{port}", str(chosen)) for word in argv]
-    with group(filled, log, environment) as process:
-        server = ServerProcess(chosen, log, process, stopped)
-        _wait(server, health, timeout)
+    chosen = _free_port(port)
+    argv = [argument.replace("{host}", HOST).replace("{port}", str(chosen)) for argument in argv]
+    with process_group(argv, log, environment) as process:
+        server = ServerProcess(chosen, log, process)
+        _wait_until_healthy(server, timeout)
         yield server
 
 
-def _free(port: int) -> int:
-    """Bind once: a server that answers on a port that was taken before ours started is not ours."""
+def _free_port(port: int) -> int:
+    """Bind once, because a server that already has the port would answer in place of ours."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            probe.bind((_HOST, port))
+            probe.bind((HOST, port))
         except OSError as error:
-            raise StepFault(Outcome.ERROR, f"port {port} is in use: {error.strerror}") from error
+            raise MeasurementError(Outcome.ERROR, f"port {port} is in use: {error.strerror}") from error
         return int(probe.getsockname()[1])
 
 
-def _wait(server: ServerProcess, health: str, timeout: float) -> None:
-    until = time.monotonic() + timeout
-    seen = "nothing answered"
-    while time.monotonic() < until:
-        server.alive()
+def _wait_until_healthy(server: ServerProcess, timeout: float) -> None:
+    deadline = time.monotonic() + timeout
+    problem = "nothing answered"
+    while (left := deadline - time.monotonic()) > 0:
+        server.check()
         try:
-            with _direct.open(server.url + health, timeout=min(_ANSWER, max(0.1, until - time.monotonic()))) as answer:
+            with _without_proxy.open(server.url + _HEALTH, timeout=min(_ANSWER_TIMEOUT, max(0.1, left))) as answer:
                 if answer.status == _OK:
-                    server.alive()
+                    server.check()
                     return
-                seen = f"{health} answered {answer.status}"
+                problem = f"{_HEALTH} answered {answer.status}"
         except urllib.error.HTTPError as error:
-            seen = f"{health} answered {error.code}"
+            problem = f"{_HEALTH} answered {error.code}"
         except (OSError, ValueError) as error:
-            if f"{health} answered" not in seen:  # what a server said once tells more than that it is slow
-                seen = f"{health}: {getattr(error, 'reason', None) or error or type(error).__name__}"
-        except Exception as error:  # noqa: BLE001  http.client raises its own families for garbage
-            seen = f"{health} answered what is not HTTP: {type(error).__name__}"
-        time.sleep(_TICK)
-    raise StepFault(Outcome.TIMEOUT, f"the server was not healthy within {timeout:g} s ({seen}): {tail(server.log)}")
+            if f"{_HEALTH} answered" not in problem:  # an earlier answer says more than that it is slow now
+                problem = f"{_HEALTH}: {getattr(error, 'reason', None) or error or type(error).__name__}"
+        except Exception as error:  # noqa: BLE001  http.client has exceptions of its own for what is not HTTP
+            problem = f"{_HEALTH} answered what is not HTTP: {type(error).__name__}"
+        time.sleep(_POLL)
+    detail = f"the server was not healthy within {timeout:g} s ({problem}): {tail(server.log)}"
+    raise MeasurementError(Outcome.TIMEOUT, detail)

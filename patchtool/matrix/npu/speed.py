@@ -1,4 +1,4 @@
-"""Speed: the tree's own ``bench_serving`` loads the server. Written after 0.5.13's; never run on a real NPU."""
+"""Speed, measured by the tree's own ``bench_serving``. Written for that of 0.5.13; never run on a real NPU."""
 
 from __future__ import annotations
 
@@ -8,25 +8,24 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from patchtool.matrix.cell import Outcome
-from patchtool.matrix.npu.faults import StepFault
-from patchtool.matrix.npu.processes import finish
+from patchtool.matrix.npu.errors import MeasurementError
+from patchtool.matrix.npu.server import HOST
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from patchtool.matrix.npu.server import ServerProcess
-    from patchtool.matrix.planning.served import Speed
+    from patchtool.matrix.npu.server import Client
+    from patchtool.matrix.planning.served_models import Speed
 
 
 @dataclass(frozen=True)
-class Pace:
-    """What was measured.
+class SpeedResult:
+    """The result of one load.
 
     Args:
-        ttft: Mean time to the first token, ms.
+        ttft: Mean time to first token, ms.
         throughput: Output tokens per second.
-        accepted: Mean accepted length of speculation; 0 where the server does not say.
+        accepted: Mean accepted length of speculation; 0 when the server does not report it.
     """
 
     ttft: float
@@ -34,68 +33,56 @@ class Pace:
     accepted: float = 0.0
 
 
-def pace(
-    command: Sequence[str],
-    server: ServerProcess,
-    model: str,
-    asked: Speed,
-    folder: Path,
-    environment: Mapping[str, str],
-    timeout: float,
-) -> Pace:
+def measure_speed(client: Client, benchmark: Speed) -> SpeedResult:
     """Put a load on a server.
 
     Args:
-        command: ``bench_serving``'s.
-        server: The server.
-        model: The name it serves under.
-        asked: The load.
-        folder: For the output and logs.
-        environment: All variables of the client.
-        timeout: Seconds it may take.
+        client: ``bench_serving``.
+        benchmark: The load.
 
     Raises:
-        StepFault: It does not come to numbers.
+        MeasurementError: There are no numbers.
     """
-    output = folder / "speed.jsonl"
-    words = {
+    output = client.folder / "speed.jsonl"
+    options = {
         "--backend": "sglang",
-        "--host": "127.0.0.1",
-        "--port": str(server.port),
-        "--model": model,
+        "--host": HOST,
+        "--port": str(client.server.port),
+        "--model": client.model,
         "--dataset-name": "random",
         "--random-range-ratio": "1",
-        "--num-prompts": str(asked.prompts),
-        "--random-input-len": str(asked.input_tokens),
-        "--random-output-len": str(asked.output_tokens),
-        "--max-concurrency": str(asked.concurrency),
+        "--num-prompts": str(benchmark.prompts),
+        "--random-input-len": str(benchmark.input_tokens),
+        "--random-output-len": str(benchmark.output_tokens),
+        "--max-concurrency": str(benchmark.concurrency),
         "--seed": "1",
         "--output-file": str(output),
     }
-    argv = [*command, *(word for pair in words.items() for word in pair), "--disable-tqdm"]
-    finish("bench_serving", argv, folder / "speed.log", environment, timeout, server.alive)
-    return read_pace(output, asked.prompts)
+    arguments = [*(text for option in options.items() for text in option), "--disable-tqdm"]
+    client.run("bench_serving", arguments, "speed.log")
+    return read_speed(output, benchmark.prompts)
 
 
-def read_pace(output: Path, prompts: int) -> Pace:
-    """Read the numbers of the last run in a file of JSON lines.
+def read_speed(output: Path, prompts: int) -> SpeedResult:
+    """Read the numbers of the last run from a file of JSON lines.
 
     Args:
         output: The file.
-        prompts: How many requests must have been completed.
+        prompts: Number of requests that must have been completed.
 
     Raises:
-        StepFault: There are none, or requests are missing: the pace of a part says nothing.
+        MeasurementError: There are no numbers, or requests are missing: the speed of a part is not comparable.
     """
     try:
         last = json.loads(output.read_bytes().strip().splitlines()[-1])
-        found = Pace(last["mean_ttft_ms"], last["output_throughput"], last.get("accept_length") or 0.0)
-        good = all(math.isfinite(value) and value > 0 for value in (found.ttft, found.throughput))
+        speed = SpeedResult(last["mean_ttft_ms"], last["output_throughput"], last.get("accept_length") or 0.0)
+        valid = all(math.isfinite(value) and value > 0 for value in (speed.ttft, speed.throughput))
         completed = int(last["completed"])
     except (OSError, ValueError, TypeError, KeyError, IndexError, AttributeError) as error:
-        raise StepFault(Outcome.ERROR, f"bench_serving left no numbers: {error!r}") from error
+        raise MeasurementError(Outcome.ERROR, f"bench_serving wrote no numbers: {error!r}") from error
     if completed != prompts:
-        raise StepFault(Outcome.ERROR, f"bench_serving completed {completed} of {prompts} requests")
-    if not good:
-        raise StepFault(Outcome.ERROR, f"bench_serving measured ttft {found.ttft} ms, throughput {found.throughput}")
-    return found
+        raise MeasurementError(Outcome.ERROR, f"bench_serving completed {completed} of {prompts} requests")
+    if not valid:
+        detail = f"bench_serving measured ttft {speed.ttft} ms, throughput {speed.throughput}"
+        raise MeasurementError(Outcome.ERROR, detail)
+    return speed

@@ -1,4 +1,4 @@
-"""Numbers of the patched tree held against thresholds and against those of the unmodified release, of the same run."""
+"""Comparing measurements of the patched tree with thresholds, and with the pristine release in the same run."""
 
 from __future__ import annotations
 
@@ -6,74 +6,76 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from patchtool.matrix.cell import Outcome
-from patchtool.matrix.npu.faults import StepFault
+from patchtool.matrix.npu.errors import MeasurementError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from patchtool.matrix.npu.speed import Pace
-    from patchtool.matrix.planning.served import Accuracy, Speed
+    from patchtool.matrix.npu.speed import SpeedResult
+    from patchtool.matrix.planning.served_models import Accuracy, Speed
 
 
 @dataclass(frozen=True)
-class Compared:
-    """What a comparison came to."""
+class Comparison:
+    """The result of a comparison."""
 
     outcome: Outcome
     detail: str = ""
     numbers: Mapping[str, float | str] = field(default_factory=dict)
 
 
-def compare_scores(asked: Accuracy, pristine: float | StepFault | None, patched: float | StepFault) -> Compared:
-    """Hold a score against its threshold and the unmodified release.
+def compare_accuracy(
+    benchmark: Accuracy, pristine: float | MeasurementError | None, patched: float | MeasurementError
+) -> Comparison:
+    """Compare a score with its threshold and with the pristine release.
 
     Args:
-        asked: The thresholds.
-        pristine: The unmodified release's; a fault is no failure, it may be what the patches are for. None where
-            nothing is patched.
-        patched: The tree's under test.
+        benchmark: The thresholds.
+        pristine: Score of the pristine release. An error is no failure, because the patches may be the fix for it;
+            None when the tree itself is pristine.
+        patched: Score of the tree under test.
     """
-    if isinstance(patched, StepFault):
-        return Compared(patched.outcome, f"tree under test: {patched.detail}", _known(pristine=pristine))
-    numbers = {"patched": patched, "threshold": asked.threshold, **_known(pristine=pristine)}
-    if patched < asked.threshold:
-        detail = f"{asked.dataset}: got {patched:g}, want at least {asked.threshold:g}"
-        return Compared(Outcome.FAILED, detail, numbers)
-    if isinstance(pristine, StepFault):
-        return Compared(Outcome.PASSED, f"held against the threshold only, pristine: {pristine.detail}", numbers)
-    # scores have four digits; what binary fractions add is no drop
-    if pristine is not None and patched < round(pristine - asked.drop, 6):
-        detail = f"{asked.dataset}: got {patched:g}, pristine {pristine:g}, a drop of at most {asked.drop:g} passes"
-        return Compared(Outcome.FAILED, detail, numbers)
-    return Compared(Outcome.PASSED, "", numbers)
+    known: dict[str, float | str] = {"pristine": pristine} if isinstance(pristine, float) else {}
+    if isinstance(patched, MeasurementError):
+        return Comparison(patched.outcome, f"tree under test: {patched.detail}", known)
+    numbers = {"patched": patched, "threshold": benchmark.threshold, **known}
+    if patched < benchmark.threshold:
+        detail = f"{benchmark.dataset}: got {patched:g}, want at least {benchmark.threshold:g}"
+        return Comparison(Outcome.FAILED, detail, numbers)
+    if isinstance(pristine, MeasurementError):
+        return Comparison(Outcome.PASSED, f"compared with the threshold only, pristine: {pristine.detail}", numbers)
+    # scores have four digits; rounding removes what binary fractions add
+    if pristine is not None and patched < round(pristine - benchmark.drop, 6):
+        allowed = f"a drop of at most {benchmark.drop:g} passes"
+        detail = f"{benchmark.dataset}: got {patched:g}, pristine {pristine:g}, {allowed}"
+        return Comparison(Outcome.FAILED, detail, numbers)
+    return Comparison(Outcome.PASSED, "", numbers)
 
 
-def compare_paces(asked: Speed, pristine: Pace | StepFault | None, patched: Pace | StepFault) -> Compared:
-    """Hold a pace against the unmodified release's.
+def compare_speed(
+    benchmark: Speed, pristine: SpeedResult | MeasurementError | None, patched: SpeedResult | MeasurementError
+) -> Comparison:
+    """Compare a speed with that of the pristine release.
 
     Args:
-        asked: The ratios that pass.
-        pristine: The unmodified release's; without it there is nothing to say.
-        patched: The tree's under test.
+        benchmark: The ratios that pass.
+        pristine: Speed of the pristine release; None when the tree itself is pristine.
+        patched: Speed of the tree under test.
     """
-    if isinstance(patched, StepFault):
-        return Compared(patched.outcome, f"tree under test: {patched.detail}")
+    if isinstance(patched, MeasurementError):
+        return Comparison(patched.outcome, f"tree under test: {patched.detail}")
     numbers: dict[str, float | str] = {"ttft_ms": patched.ttft, "tokens_per_s": patched.throughput}
     if patched.accepted:
         numbers["accepted_length"] = patched.accepted
     if pristine is None:
-        return Compared(Outcome.PASSED, "nothing is patched, so there is nothing to compare with", numbers)
-    if isinstance(pristine, StepFault):
-        return Compared(Outcome.ERROR, f"nothing to compare with, pristine: {pristine.detail}", numbers)
+        return Comparison(Outcome.PASSED, "not compared: the tree is pristine", numbers)
+    if isinstance(pristine, MeasurementError):
+        return Comparison(Outcome.ERROR, f"nothing to compare with, pristine: {pristine.detail}", numbers)
     numbers |= {"pristine_ttft_ms": pristine.ttft, "pristine_tokens_per_s": pristine.throughput}
     ttft, throughput = patched.ttft / pristine.ttft, patched.throughput / pristine.throughput
-    wrong = []
-    if ttft > asked.ttft:
-        wrong.append(f"time to first token is {ttft:.3f} of pristine, want at most {asked.ttft:g}")
-    if throughput < asked.throughput:
-        wrong.append(f"throughput is {throughput:.3f} of pristine, want at least {asked.throughput:g}")
-    return Compared(Outcome.FAILED if wrong else Outcome.PASSED, "; ".join(wrong), numbers)
-
-
-def _known(**values: float | StepFault | None) -> dict[str, float | str]:
-    return {name: value for name, value in values.items() if isinstance(value, float)}
+    problems = []
+    if ttft > benchmark.ttft:
+        problems.append(f"time to first token is {ttft:.3f} of pristine, want at most {benchmark.ttft:g}")
+    if throughput < benchmark.throughput:
+        problems.append(f"throughput is {throughput:.3f} of pristine, want at least {benchmark.throughput:g}")
+    return Comparison(Outcome.FAILED if problems else Outcome.PASSED, "; ".join(problems), numbers)

@@ -1,4 +1,4 @@
-"""Which cells a question needs, and what each of them must show."""
+"""Cells for proofs, ablations and chosen subsets of the series, each with its expected outcome."""
 
 from __future__ import annotations
 
@@ -14,26 +14,12 @@ if TYPE_CHECKING:
 
     from patchtool.domain.release import Release
     from patchtool.matrix.cell import Test
-
-
-@dataclass(frozen=True)
-class KnownRed:
-    """A cell that upstream itself makes red, outside the series.
-
-    Args:
-        release: The release, without ``v``.
-        test: The test's name.
-        reason: What is wrong upstream.
-    """
-
-    release: str
-    test: str
-    reason: str
+    from patchtool.matrix.planning.matrix_file import KnownRed
 
 
 @dataclass(frozen=True)
 class SeriesStates:
-    """The series as it stands structurally on one release.
+    """The structural states of the series on one release.
 
     Args:
         release: The release.
@@ -51,44 +37,41 @@ class SeriesStates:
         return tuple(name for name, state in self.states.items() if state.changes_tree)
 
     def with_required(self, name: str) -> tuple[str, ...]:
-        """A patch and what it requires, as far as those change the tree, in series order."""
+        """Return a patch and all that it requires, of those that change the tree, in series order."""
         wanted = {name}
         while more := {need for each in wanted for need in self.requires.get(each, ())} - wanted:
             wanted |= more
-        return tuple(each for each in self.applied if each in wanted)
+        return self.applied_of(wanted)
 
-    def standing(self, subset: Iterable[str]) -> tuple[str, ...]:
-        """Those of a subset that change this release's tree; what upstream has needs no patch."""
+    def applied_of(self, subset: Iterable[str]) -> tuple[str, ...]:
+        """Return the patches of a subset that change the tree; landed ones need no change."""
         chosen = set(subset)
         return tuple(name for name in self.applied if name in chosen)
 
-    def unmade(self, subset: Iterable[str]) -> tuple[str, ...]:
-        """Those of a subset that this release neither takes nor has: with one of them there is no such tree."""
-        return tuple(
-            name
-            for name in subset
-            if not (state := self.states.get(name, State.ABSENT)).changes_tree and state is not State.LANDED
-        )
+    def unavailable(self, subset: Iterable[str]) -> tuple[str, ...]:
+        """Return the patches of a subset that are neither applied nor landed: the release cannot have such a tree."""
+        states = {name: self.states.get(name, State.ABSENT) for name in subset}
+        return tuple(name for name, state in states.items() if not state.changes_tree and state is not State.LANDED)
 
-    def closed(self, subset: Iterable[str]) -> bool:
-        """Whether a subset holds everything its members require."""
+    def is_closed(self, subset: Iterable[str]) -> bool:
+        """Report whether a subset contains everything that its members require."""
         chosen = set(subset)
         return all(set(self.with_required(name)) <= chosen for name in chosen)
 
 
 def proof_cells(
-    series: SeriesStates, tests: Sequence[Test], tier: Tier = Tier.EMULATED, known: Sequence[KnownRed] = ()
+    series: SeriesStates, tests: Sequence[Test], tier: Tier = Tier.EMULATED, known_red: Sequence[KnownRed] = ()
 ) -> tuple[Cell, ...]:
-    """Cells that prove every patch on one release.
+    """Make the cells that prove every patch on one release.
 
-    Pristine runs everything; each applied patch runs its own tests alone with what it requires; the whole series runs
-    everything again.
+    All tests run on the pristine tree; the tests of each applied patch run on it alone, with what it requires; all
+    tests run on the whole series.
 
     Args:
         series: The structural states.
-        tests: Of all patches and of the suite.
+        tests: Tests of all patches and of the suite.
         tier: What to run on.
-        known: Cells that upstream makes red.
+        known_red: Tests that upstream makes red.
     """
     wanted: dict[tuple[tuple[str, ...], Test], None] = {((), test): None for test in tests}
     for name in series.applied:
@@ -96,23 +79,24 @@ def proof_cells(
         wanted |= {(subset, test): None for test in tests if test.owner == name}
     if series.applied:
         wanted |= {(series.applied, test): None for test in tests}
-    return tuple(_cell(series, subset, test, tier, known) for subset, test in wanted if tier in test.tiers)
+    return tuple(_cell(series, subset, test, tier, known_red) for subset, test in wanted if tier in test.tiers)
 
 
 def ablation_cells(
-    series: SeriesStates, tests: Sequence[Test], tier: Tier = Tier.EMULATED, known: Sequence[KnownRed] = ()
+    series: SeriesStates, tests: Sequence[Test], tier: Tier = Tier.EMULATED, known_red: Sequence[KnownRed] = ()
 ) -> tuple[Cell, ...]:
-    """Every test on every subset of the applied patches that holds what its members require.
+    """Make cells for every test on every subset of the applied patches that contains what its members require.
 
-    A test that drives the scheduler is dear: it runs on what it needs, and on what it needs without one patch.
+    A test that drives the scheduler takes seconds to start. It runs only on the patches it needs, and on those without
+    one of them.
     """
     applied = series.applied
     subsets = [subset for size in range(len(applied) + 1) for subset in combinations(applied, size)]
-    cells = subset_cells(series, [subset for subset in subsets if series.closed(subset)], tests, tier, known)
+    cells = subset_cells(series, [subset for subset in subsets if series.is_closed(subset)], tests, tier, known_red)
     return tuple(
         cell
         for cell in cells
-        if cell.test.drives is Subsystem.BACKENDS or _leaves_one_out(series, cell.patches, cell.test)
+        if cell.test.drives is Subsystem.BACKENDS or _lacks_at_most_one(series, cell.patches, cell.test)
     )
 
 
@@ -121,28 +105,30 @@ def subset_cells(
     subsets: Iterable[Sequence[str]],
     tests: Sequence[Test],
     tier: Tier = Tier.EMULATED,
-    known: Sequence[KnownRed] = (),
+    known_red: Sequence[KnownRed] = (),
 ) -> tuple[Cell, ...]:
-    """Every test on every one of these subsets that this release can be made with, each tree once."""
-    made = dict.fromkeys(series.standing(subset) for subset in subsets if not series.unmade(subset))
-    return tuple(_cell(series, subset, test, tier, known) for subset in made for test in tests if tier in test.tiers)
+    """Make cells for every test on every one of these subsets that the release can have, each tree once."""
+    trees = dict.fromkeys(series.applied_of(subset) for subset in subsets if not series.unavailable(subset))
+    return tuple(
+        _cell(series, subset, test, tier, known_red) for subset in trees for test in tests if tier in test.tiers
+    )
 
 
-def _leaves_one_out(series: SeriesStates, subset: Sequence[str], test: Test) -> bool:
-    """Whether a subset holds what a test needs and no more, or all of it but one patch."""
+def _lacks_at_most_one(series: SeriesStates, subset: Sequence[str], test: Test) -> bool:
+    """Report whether a subset is what a test needs, or all of it but one patch."""
     needs = {name for name in test.needs if name in series.applied}
     return set(subset) <= needs and len(needs) - len(subset) <= 1
 
 
-def _cell(series: SeriesStates, subset: tuple[str, ...], test: Test, tier: Tier, known: Sequence[KnownRed]) -> Cell:
-    for red in known:
-        if (red.release, red.test) == (series.release.version, test.name):
+def _cell(series: SeriesStates, subset: tuple[str, ...], test: Test, tier: Tier, known_red: Sequence[KnownRed]) -> Cell:
+    for red in known_red:
+        if red.covers(series.release, test.name):
             return Cell(series.release, subset, tier, test, Colour.RED, red.reason)
     return Cell(series.release, subset, tier, test, expected_colour(series, subset, test))
 
 
 def expected_colour(series: SeriesStates, subset: Sequence[str], test: Test) -> Colour | None:
-    """What a test must show: green when each patch it needs is applied here or landed, red when one is missing.
+    """Predict a test: green when each patch it needs is applied or landed, red when one is left out.
 
     Args:
         series: The structural states.
@@ -150,7 +136,7 @@ def expected_colour(series: SeriesStates, subset: Sequence[str], test: Test) -> 
         test: The test.
 
     Returns:
-        None where a needed patch is neither applied nor landed nor merely left out: absent, in conflict, crashed.
+        None when a patch it needs cannot be applied on this release: absent, in conflict, crashed.
     """
     missing = [name for name in test.needs if name not in subset and series.states.get(name) is not State.LANDED]
     if not missing:

@@ -1,4 +1,4 @@
-"""Finding tests without importing their files: a file of tests imports torch, and planning must not need it."""
+"""Collecting tests without importing their files: those import torch, which planning must not need."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SUITE = Path(__file__).parents[1] / "suite"
 
 
 def collect_patch(folder: Path) -> tuple[Test, ...]:
-    """Tests of one patch.
+    """Collect the tests of one patch.
 
     Args:
         folder: The patch's folder; its name is the patch's.
@@ -23,19 +23,19 @@ def collect_patch(folder: Path) -> tuple[Test, ...]:
 
 
 def collect_suite() -> tuple[Test, ...]:
-    """The tests that ship with the matrix."""
+    """Collect the tests of the matrix itself."""
     return tuple(test for path in sorted(SUITE.glob("test_*.py")) for test in read_tests(path))
 
 
 def read_tests(path: Path, owner: str = "") -> tuple[Test, ...]:
-    """Read the test functions of a file and what ``@matrix_test`` says of them.
+    """Read the test functions of a file with the arguments of their ``@matrix_test``.
 
     Args:
         path: The file.
         owner: The patch it belongs to, the default of ``needs``.
 
     Raises:
-        InputError: The file is not Python, or a ``@matrix_test`` does not hold literals.
+        InputError: The file is not Python, or a ``@matrix_test`` has arguments that are not literals or not known.
     """
     try:
         module = ast.parse(path.read_bytes(), str(path))
@@ -50,14 +50,14 @@ def read_tests(path: Path, owner: str = "") -> tuple[Test, ...]:
 
 
 def _read_test(node: ast.FunctionDef, path: Path, group: str, owner: str) -> Test:
-    said = _trial(node, path)
-    needs = said.get("needs")
+    arguments = _decorator_arguments(node, path)
+    needs = arguments.get("needs")
     if needs is None:
         needs = (owner,) if owner else ()
-    tiers, modes = said.get("tiers", ("emulated",)), [said["mode"]] if said.get("mode") else []
-    for kind, words in ((Tier, tiers), (Mode, modes)):
+    tiers, mode = arguments.get("tiers", ("emulated",)), arguments.get("mode")
+    for kind, values in ((Tier, tiers), (Mode, [mode] if mode else [])):
         known = [each.value for each in kind]
-        if unknown := [word for word in words if word not in known]:
+        if unknown := [value for value in values if value not in known]:
             where = f"{path.name}:{node.lineno}"
             raise InputError(f"{where}: there is no {kind.__name__.lower()} {unknown[0]!r}", hint=", ".join(known))
     return Test(
@@ -66,25 +66,19 @@ def _read_test(node: ast.FunctionDef, path: Path, group: str, owner: str) -> Tes
         function=node.name,
         owner=owner,
         needs=tuple(needs),
-        mode=Mode(modes[0]) if modes else None,
+        mode=Mode(mode) if mode else None,
         tiers=tuple(map(Tier, tiers)),
-        gate=said.get("gate", False),
-        drives=Subsystem(said.get("drives", "backends")),
+        gate=arguments.get("gate", False),
+        drives=Subsystem(arguments.get("drives", "backends")),
     )
 
 
-def _trial(node: ast.FunctionDef, path: Path) -> dict[str, Any]:
+def _decorator_arguments(node: ast.FunctionDef, path: Path) -> dict[str, Any]:
     for decorator in node.decorator_list:
-        if (
-            isinstance(decorator, ast.Call)
-            and isinstance(decorator.func, ast.Name)
-            and decorator.func.id == "matrix_test"
-        ):
+        if isinstance(decorator, ast.Call) and getattr(decorator.func, "id", "") == "matrix_test":
             try:
-                return {str(word.arg): ast.literal_eval(word.value) for word in decorator.keywords}
+                return {str(keyword.arg): ast.literal_eval(keyword.value) for keyword in decorator.keywords}
             except ValueError as error:
                 where = f"{path.name}:{decorator.lineno}"
-                raise InputError(
-                    f"{where}: @matrix_test takes literals only, planning reads it without running it"
-                ) from error
+                raise InputError(f"{where}: @matrix_test takes literals only, because it is read, not run") from error
     return {}

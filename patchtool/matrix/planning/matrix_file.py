@@ -1,140 +1,173 @@
-"""``ci/matrix.toml``: which releases are run how, and what upstream itself is known to get wrong."""
+"""``ci/matrix.toml``: which releases are tested how, and which tests are red because of upstream itself."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from msgspec import Meta, field
+from msgspec.structs import replace
 
 from patchtool.domain.errors import InputError
 from patchtool.domain.release import Release
+from patchtool.domain.toml import RuleError, Table, invalid, read_toml
 from patchtool.matrix.cell import Mode, Tier
-from patchtool.matrix.planning.cells import KnownRed
-from patchtool.matrix.planning.row_keys import read_members, read_modes, read_subsets, read_texts, read_timeout
-from patchtool.matrix.planning.served import ServedConfig, read_served
-from patchtool.matrix.planning.tables import Table
+from patchtool.matrix.planning.served_models import Seconds, ServedConfig, Subsets
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
+    from pathlib import Path as FilePath
 
-    from patchtool.matrix.planning.row_keys import Requires, Subsets
+    from patchtool.domain.toml import Path as KeyPath
 
-PLANS = ("proofs", "ablation")
 PIN = "pin"
 """Stands for the pinned release."""
-TIMEOUTS: Mapping[Tier, float] = {Tier.STATIC: 60.0, Tier.EMULATED: 60.0, Tier.NPU: 14400.0}
-"""Seconds a cell may take where the file does not say: a measurement on an NPU takes hours."""
+Requires = Mapping[str, Sequence[str]]
+"""What each patch of the series requires, in series order."""
+_Releases = Annotated[tuple[str, ...], Meta(min_length=1)]
 
 
-@dataclass(frozen=True)
-class MatrixRow:
-    """One line of the matrix.
+class Timeouts(Table, frozen=True):
+    """Seconds a cell of each tier may take; on the npu tier a cell is a measurement, which takes hours."""
+
+    static: Seconds = 60.0
+    emulated: Seconds = 60.0
+    npu: Seconds = 14400.0
+
+    def of(self, tier: Tier) -> float:
+        """Return the seconds of a tier."""
+        seconds: float = getattr(self, tier.value)
+        return seconds
+
+
+class MatrixRow(Table, frozen=True):
+    """One row of the matrix.
 
     Args:
-        plan: ``proofs`` (pristine, each patch alone, the whole series), ``ablation`` (every subset), or empty where
-            ``patches`` says it.
         tiers: What to run on.
-        releases: Which, in their order; None is the pinned one.
-        patches: The subsets to run on, each in series order; the empty one is the unmodified release.
+        releases: Versions, or ``pin``.
+        plan: ``proofs`` (pristine, each patch alone, the whole series) or ``ablation`` (every subset).
+        patches: Subsets of the series to run on, instead of a plan.
         modes: Tests of these modes, and those of no mode.
         timeout: Seconds a cell may take; 0 for the tier's.
     """
 
-    plan: str
-    tiers: tuple[Tier, ...]
-    releases: tuple[Release | None, ...]
+    tiers: Annotated[tuple[Tier, ...], Meta(min_length=1)]
+    releases: _Releases
+    plan: Literal["proofs", "ablation", ""] = ""
     patches: Subsets = ()
-    modes: tuple[Mode, ...] = tuple(Mode)
-    timeout: float = 0.0
+    modes: Annotated[tuple[Mode, ...], Meta(min_length=1)] = tuple(Mode)
+    timeout: Seconds = 0.0
 
-    def names(self, release: Release, pin: Release) -> bool:
-        """Whether the row is about a release."""
-        return release in self.releases or (None in self.releases and release == pin)
+    def __post_init__(self) -> None:
+        _check_releases(text for text in self.releases if text != PIN)
+        if self.plan and self.patches:
+            raise RuleError("plan", "a row has a plan or patches, not both", "make two rows of it")
+        if not self.plan and not self.patches:
+            hint = 'plan = "proofs", plan = "ablation", or patches = [[], ["one_patch", "another"]]'
+            raise RuleError("plan", "a row needs a plan or patches", hint)
+
+    @property
+    def versions(self) -> tuple[Release, ...]:
+        """The releases other than the pin."""
+        return tuple(Release.parse(text) for text in self.releases if text != PIN)
+
+    def covers(self, release: Release, pin: Release) -> bool:
+        """Report whether the row is to be run on a release."""
+        return release in self.versions or (PIN in self.releases and release == pin)
 
 
-@dataclass(frozen=True)
-class Matrix:
+class KnownRed(Table, frozen=True):
+    """Tests that are red on some releases because of upstream, whatever the series does.
+
+    Args:
+        tests: Their names.
+        releases: Versions.
+        reason: What is wrong upstream.
+    """
+
+    tests: Annotated[tuple[str, ...], Meta(min_length=1)]
+    releases: _Releases
+    reason: str
+
+    def __post_init__(self) -> None:
+        _check_releases(self.releases)
+        if not self.reason.strip():
+            raise RuleError("reason", "a known red needs a reason")
+
+    def covers(self, release: Release, test: str) -> bool:
+        """Report whether a test is known to be red on a release."""
+        return test in self.tests and release in map(Release.parse, self.releases)
+
+
+class Matrix(Table, frozen=True):
     """The whole file.
 
     Args:
         rows: What to run.
-        known_red: Cells that upstream itself makes red.
-        timeouts: Seconds a cell of each tier may take.
+        known_red: Tests that upstream itself makes red.
+        timeout: Seconds a cell may take, for all tiers or for each.
         served: Models that the npu tier serves.
     """
 
-    rows: tuple[MatrixRow, ...]
-    known_red: tuple[KnownRed, ...]
-    timeouts: Mapping[Tier, float] = field(default_factory=lambda: TIMEOUTS)
+    rows: tuple[MatrixRow, ...] = ()
+    known_red: tuple[KnownRed, ...] = ()
+    timeout: Seconds | Timeouts = field(default_factory=Timeouts)
     served: ServedConfig = field(default_factory=ServedConfig)
 
+    def timeout_of(self, tier: Tier) -> float:
+        """Return the seconds that a cell of a tier may take."""
+        return self.timeout.of(tier) if isinstance(self.timeout, Timeouts) else self.timeout
 
-def read_matrix(path: Path, requires: Requires) -> Matrix:
+
+def read_matrix(path: FilePath, requires: Requires) -> Matrix:
     """Read a matrix file.
 
     Args:
         path: The file.
         requires: What each patch of the series requires, in series order.
 
+    Returns:
+        The matrix, every subset in series order and once.
+
     Raises:
-        InputError: It is missing or not TOML, or a key or value is not one of the file's; names the line.
+        InputError: The file is missing or not TOML, a key or value is invalid, a patch is not in the series, or a
+            subset lacks a patch that another one requires; names the line.
     """
     try:
-        table = Table.parse(path.read_bytes(), path.name)
+        data = path.read_bytes()
     except FileNotFoundError:
         raise InputError(f"{path.name} does not exist") from None
-    matrix = Matrix(
-        tuple(_row(each, requires) for each in table.tables("rows")),
-        tuple(red for each in table.tables("known-red") for red in _known_red(each)),
-        _timeouts(table),
-        read_served(table, requires),
+    matrix = read_toml(data, path.name, Matrix)
+
+    def ordered(subsets: Subsets, *at: str | int) -> Subsets:
+        for number, subset in enumerate(subsets):
+            _check_subset(subset, requires, data, path.name, (*at, "patches", number))
+        return tuple(dict.fromkeys(tuple(name for name in requires if name in subset) for subset in subsets))
+
+    rows = tuple(replace(row, patches=ordered(row.patches, "rows", n)) for n, row in enumerate(matrix.rows))
+    models = tuple(
+        replace(model, patches=ordered(model.patches, "served", "model", n))
+        for n, model in enumerate(matrix.served.model)
     )
-    table.only()
-    return matrix
+    return replace(matrix, rows=rows, served=replace(matrix.served, model=models))
 
 
-def _timeouts(table: Table) -> Mapping[Tier, float]:
-    """A table of tiers, or one number for all of them."""
-    if not isinstance(table.raw("timeout"), dict):
-        seconds = read_timeout(table)
-        return dict.fromkeys(Tier, seconds) if seconds else TIMEOUTS
-    (tiers,) = table.tables("timeout")
-    found = {tier: read_timeout(tiers, tier.value) or TIMEOUTS[tier] for tier in Tier}
-    tiers.only()
-    return found
+def _check_subset(subset: Sequence[str], requires: Requires, data: bytes, where: str, at: KeyPath) -> None:
+    for name in subset:
+        if name not in requires:
+            hint = f"the series has {', '.join(requires)}"
+            raise invalid(data, where, at, f"there is no patch {name!r} in the series", hint)
+    for name in subset:
+        lacking = [need for need in requires[name] if need not in subset]
+        if lacking:
+            complete = ", ".join(f'"{each}"' for each in requires if each in (*subset, *lacking))
+            rule = f"{name} requires {' and '.join(lacking)}, which the subset does not have"
+            raise invalid(data, where, at, rule, f"[{complete}]; a patch that upstream has is left out")
 
 
-def _row(table: Table, requires: Requires) -> MatrixRow:
-    subsets = read_subsets(table, requires)
-    row = MatrixRow(
-        plan="" if subsets else table.get("plan", str, ""),
-        tiers=read_members(table, "tiers", Tier),
-        releases=tuple(None if text == PIN else _release(table, text) for text in read_texts(table, "releases")),
-        patches=subsets,
-        modes=read_modes(table, tuple(Mode)),
-        timeout=read_timeout(table),
-    )
-    if subsets and table.raw("plan") is not None:
-        raise table.wrong("plan", "a row has a plan or patches, not both", hint="make two rows of it")
-    if not subsets and row.plan not in PLANS:
-        hint = 'or name subsets of the series: patches = [[], ["one_patch", "another"]]'
-        raise table.wrong("plan", f"plan is {' or '.join(PLANS)}, not {row.plan!r}", hint=hint)
-    table.only()
-    return row
-
-
-def _known_red(table: Table) -> list[KnownRed]:
-    reason = table.get("reason", str, "")
-    if not reason.strip():
-        raise table.wrong("reason", "a known red needs its reason")
-    releases = [_release(table, text).version for text in read_texts(table, "releases")]
-    tests = read_texts(table, "tests")
-    table.only()
-    return [KnownRed(release, test, reason) for release in releases for test in tests]
-
-
-def _release(table: Table, text: str) -> Release:
+def _check_releases(texts: Iterable[str]) -> None:
     try:
-        return Release.parse(text)
+        for text in texts:
+            Release.parse(text)
     except InputError as error:
-        raise table.wrong("releases", error.message, hint=error.hint) from None
+        raise RuleError("releases", error.message, error.hint) from None

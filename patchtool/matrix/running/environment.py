@@ -1,28 +1,31 @@
-"""The whole environment of a cell, so that two machines run the same thing."""
+"""The complete environment of a cell, so that a cell runs the same on every machine."""
 
 from __future__ import annotations
 
 import os
 from typing import TYPE_CHECKING
 
+from patchtool.matrix.options import VISIBLE_NPUS
+
 if TYPE_CHECKING:
     from pathlib import Path
 
 _THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "TORCH_NUM_THREADS")
+_INHERITED = ("PATH", "OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE", "LD_LIBRARY_PATH")
+"""Where programs and libraries are, and settings for CPUs that OpenBLAS misjudges."""
 
 
 def cell_environment(code: Path, home: Path, cache: Path | None) -> dict[str, str]:
-    """Every variable a cell sees; nothing of the caller's but the search path for programs and CPU quirks.
+    """Return every variable of a cell's process.
 
     Args:
         code: The folder that holds ``patchtool/``.
         home: A folder that cells may write to.
-        cache: Where compiled bytecode is kept; None for nowhere.
+        cache: Folder for compiled bytecode; None writes none.
     """
     bytecode = {"PYTHONDONTWRITEBYTECODE": "1"} if cache is None else {"PYTHONPYCACHEPREFIX": str(cache)}
-    kept = ("PATH", "OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE", "LD_LIBRARY_PATH")
     return {
-        **{name: os.environ[name] for name in kept if name in os.environ},
+        **{name: os.environ[name] for name in _INHERITED if name in os.environ},
         **dict.fromkeys(_THREADS, "1"),
         **bytecode,
         "HOME": str(home),
@@ -32,9 +35,9 @@ def cell_environment(code: Path, home: Path, cache: Path | None) -> dict[str, st
         "PYTHONHASHSEED": "0",
         "PYTHONNOUSERSITE": "1",
         "HF_HUB_OFFLINE": "1",
-        # torch would import an installed torch_npu by itself, and that fails without CANN
+        # torch would import an installed torch_npu by itself, which fails without CANN
         "TORCH_DEVICE_BACKEND_AUTOLOAD": "0",
-        "ASCEND_RT_VISIBLE_DEVICES": "",
+        VISIBLE_NPUS: "",
         "CUDA_VISIBLE_DEVICES": "",
         "TRITON_INTERPRET": "1",
         # exact comparisons need states in full precision

@@ -1,4 +1,4 @@
-"""What an interpreter is, as far as it can change what a cell says."""
+"""The properties of an interpreter that can change a cell's result."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PACKAGES = (
     "triton-ascend",
     "xgrammar",
 )
-"""Distributions whose version, or absence, changes what a cell says."""
+"""Distributions whose version, or absence, can change a cell's result."""
 
 _PROBE = """
 import importlib.metadata as metadata, json, platform, sys
@@ -36,12 +36,12 @@ for name in sys.argv[1:]:
         pass
 print(json.dumps([platform.python_version(), platform.system() + "-" + platform.machine(), packages]))
 """
-_SECONDS = 60.0
+_TIMEOUT = 60.0
 
 
 @dataclass(frozen=True)
 class Fingerprint:
-    """An interpreter.
+    """The properties of one interpreter.
 
     Args:
         python: Its version.
@@ -55,19 +55,19 @@ class Fingerprint:
 
     @property
     def digest(self) -> str:
-        """SHA-256 over all of it, hex."""
-        words = json.dumps([self.python, self.platform, sorted(self.packages.items())])
-        return hashlib.sha256(words.encode()).hexdigest()
+        """SHA-256 over all of it, in hex."""
+        document = json.dumps([self.python, self.platform, sorted(self.packages.items())])
+        return hashlib.sha256(document.encode()).hexdigest()
 
-    def against(self, expected: Fingerprint) -> str:
-        """What differs from what is expected, or nothing."""
-        said = [(name, self.packages.get(name, "none"), expected.packages.get(name, "none")) for name in PACKAGES]
-        said += [("python", self.python, expected.python), ("platform", self.platform, expected.platform)]
-        return ", ".join(f"{name} {got}, expected {want}" for name, got, want in said if got != want)
+    def differences(self, expected: Fingerprint) -> str:
+        """List what differs from another fingerprint; empty when nothing does."""
+        pairs = [(name, self.packages.get(name, "none"), expected.packages.get(name, "none")) for name in PACKAGES]
+        pairs += [("python", self.python, expected.python), ("platform", self.platform, expected.platform)]
+        return ", ".join(f"{name} {got}, expected {want}" for name, got, want in pairs if got != want)
 
 
 def fingerprint(python: str) -> Fingerprint:
-    """Ask an interpreter what it is, in a process of its own.
+    """Read the fingerprint of an interpreter, in a process of its own.
 
     Args:
         python: The interpreter.
@@ -77,10 +77,10 @@ def fingerprint(python: str) -> Fingerprint:
     """
     argv = [python, "-I", "-c", _PROBE, *PACKAGES]
     try:
-        done = subprocess.run(argv, capture_output=True, check=True, timeout=_SECONDS, stdin=subprocess.DEVNULL)
-        version, platform, packages = json.loads(done.stdout)
+        probe = subprocess.run(argv, capture_output=True, check=True, timeout=_TIMEOUT, stdin=subprocess.DEVNULL)
+        version, platform, packages = json.loads(probe.stdout)
     except (OSError, subprocess.SubprocessError, ValueError) as error:
         raise EnvironmentFault(
-            f"{python} does not say which Python it is", hint="name an interpreter with --python", cause=str(error)
+            f"{python} does not report its version", hint="name an interpreter with --python", cause=str(error)
         ) from error
     return Fingerprint(version, platform, packages)

@@ -1,4 +1,7 @@
-"""Running cells on this machine: a worker process per release imports its tree once, and forks for every cell."""
+"""Running cells of the emulated tier in workers: a worker imports a tree once and forks for every cell.
+
+The imports take seconds and a cell takes a fraction of one, so a worker is kept for all the cells it can serve.
+"""
 
 from __future__ import annotations
 
@@ -30,30 +33,33 @@ if TYPE_CHECKING:
     from patchtool.matrix.options import RunOptions
     from patchtool.matrix.release_trees import ReleaseTrees
 
-_GRACE = 10.0
-"""Seconds that a worker has beside its cell's time to say that this is over."""
-_TICK = 0.2
+_GRACE = 30.0
+"""Seconds beyond a cell's timeout in which its worker must report that the cell timed out."""
+_POLL = 0.2
+_LOG_LINES = 5
 
 
-def run_emulated(cells: Sequence[Cell], subject: ReleaseTrees, options: RunOptions) -> Iterator[CellResult]:
-    """Run cells of one release and give each result as it comes.
+def run_emulated(cells: Sequence[Cell], trees: ReleaseTrees, options: RunOptions) -> Iterator[CellResult]:
+    """Run cells of one release and yield each result as soon as it is known.
 
     Args:
-        cells: Of the emulated tier and of one release.
-        subject: Its trees.
-        options: How.
+        cells: Cells of the emulated tier and of one release.
+        trees: The release's trees.
+        options: How to run them.
     """
     jobs = max(1, min(options.jobs, len(cells)))
-    shares = _shares(cells)
-    done: queue.SimpleQueue[CellResult | BaseException] = queue.SimpleQueue()
+    queues = _queues(cells)
+    results: queue.SimpleQueue[CellResult | BaseException] = queue.SimpleQueue()
     stop = threading.Event()
     with tempfile.TemporaryDirectory(prefix="patchtool-cells-") as scratch, ThreadPoolExecutor(jobs) as pool:
         for number in range(jobs):
-            turned = shares[number % len(shares) :] + shares[: number % len(shares)]
-            pool.submit(_work, turned, subject, Path(scratch, str(number)), options, done, stop)
+            first = number % len(queues)
+            pool.submit(
+                _work, queues[first:] + queues[:first], trees, Path(scratch, str(number)), options, results, stop
+            )
         try:
             for _ in cells:
-                result = done.get()
+                result = results.get()
                 if isinstance(result, BaseException):
                     raise result
                 yield result
@@ -62,56 +68,56 @@ def run_emulated(cells: Sequence[Cell], subject: ReleaseTrees, options: RunOptio
 
 
 def _work(
-    shares: Sequence[deque[Cell]],
-    subject: ReleaseTrees,
+    queues: Sequence[deque[Cell]],
+    trees: ReleaseTrees,
     scratch: Path,
     options: RunOptions,
-    done: queue.SimpleQueue[CellResult | BaseException],
+    results: queue.SimpleQueue[CellResult | BaseException],
     stop: threading.Event,
 ) -> None:
-    """Run cells of one share after the other; what goes wrong here is raised where the results are read."""
+    """Empty one queue after the other; an exception is raised again where the results are read."""
     try:
         scratch.mkdir()
-        for share in shares:
-            while share:
-                for result in _Worker(subject, scratch, options, stop).run(_taken(share, options.fork)):
-                    done.put(result)
+        for waiting in queues:
+            while waiting:
+                for result in _Worker(trees, scratch, options, stop).run(_taken(waiting, options.fork)):
+                    results.put(result)
                     if stop.is_set():
                         return
     except BaseException as error:  # noqa: BLE001
-        done.put(error)
+        results.put(error)
 
 
-def _shares(cells: Sequence[Cell]) -> list[deque[Cell]]:
-    """The cells by what their worker imports, which must neither slow nor break another: one import serves a share."""
-    shares: dict[Subsystem, deque[Cell]] = {}
+def _queues(cells: Sequence[Cell]) -> list[deque[Cell]]:
+    """Sort cells by what their worker imports: one import serves a whole queue, and none that another would break."""
+    queues: dict[Subsystem, deque[Cell]] = {}
     for cell in cells:
-        shares.setdefault(cell.test.drives, deque()).append(cell)
-    return list(shares.values())
+        queues.setdefault(cell.test.drives, deque()).append(cell)
+    return list(queues.values())
 
 
-def _taken(share: deque[Cell], all_of_it: bool) -> Iterator[Cell]:
-    """The next cells of a share that others take from too."""
+def _taken(waiting: deque[Cell], all_of_them: bool) -> Iterator[Cell]:
+    """Take cells, or one cell, from a queue that other threads take from as well."""
     with contextlib.suppress(IndexError):
-        yield share.popleft()
-        while all_of_it:
-            yield share.popleft()
+        yield waiting.popleft()
+        while all_of_them:
+            yield waiting.popleft()
 
 
 class _Worker:
-    """One worker process and the cells it is given."""
+    """One worker process and its conversation."""
 
-    def __init__(self, subject: ReleaseTrees, scratch: Path, options: RunOptions, stop: threading.Event) -> None:
-        self._subject = subject
+    def __init__(self, trees: ReleaseTrees, scratch: Path, options: RunOptions, stop: threading.Event) -> None:
+        self._trees = trees
         self._scratch = scratch
         self._options = options
         self._stop = stop
         self._log = scratch / "stderr"
 
     def run(self, cells: Iterator[Cell]) -> Iterator[CellResult]:
-        """Run cells of one share; when the worker ends early, what is left of it is reported as not run."""
+        """Run cells of one queue; after the worker has ended, the remaining ones are errors."""
         first = next(cells, None)
-        if first is None:  # another worker took it
+        if first is None:  # another thread took it
             return
         cells = chain([first], cells)
         try:
@@ -121,85 +127,82 @@ class _Worker:
             return
         with process:
             try:
-                yield from self._converse(process, first.test.drives, cells)
+                yield from self._results(process, first.test.drives, cells)
             finally:
-                # the worker leads a session of its own: this also ends what a hanging cell started
+                # the worker leads a session, so this also ends what a hanging cell started
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(process.pid, signal.SIGKILL)
 
     def _start(self) -> subprocess.Popen[bytes]:
         code = Path(patchtool.__file__).parents[1]
-        with self._log.open("ab") as errors:
+        with self._log.open("ab") as log:
             return subprocess.Popen(
                 [self._options.python, "-m", "patchtool.matrix.running.worker"],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
-                stderr=errors,
+                stderr=log,
                 env=cell_environment(code, self._scratch, self._options.cache),
                 cwd=self._scratch,
                 start_new_session=True,
             )
 
-    def _converse(
+    def _results(
         self, process: subprocess.Popen[bytes], drives: Subsystem, cells: Iterator[Cell]
     ) -> Iterator[CellResult]:
         options = self._options
         setup = {
-            "tree": str(self._subject.tree),
-            "replaced": self._subject.replaced,
+            "tree": str(self._trees.tree),
+            "replaced": self._trees.replaced_modules,
             "fork": options.fork,
             "drives": drives.value,
         }
-        ready = self._ask(process, setup, options.import_timeout)
+        ready = self._request(process, setup, options.import_timeout)
         fault = "" if ready.get("ready") else f"the tree could not be imported: {ready.get('detail')}"
-        # without forks the cell imports the tree itself, and nobody but us watches its time
+        # without forks the cell runs in the worker itself, which then cannot report a timeout
         grace = _GRACE if options.fork else 0
         for cell in cells:
-            answer: dict[str, Any] = {"outcome": "error", "detail": fault}
+            reply: dict[str, Any] = {"outcome": "error", "detail": fault}
             if not fault:
-                answer = self._ask(process, self._job(cell), self._seconds(cell) + grace)
-            if "outcome" not in answer:
-                raise EnvironmentFault(f"the worker answered {answer!r}")
-            if answer.get("last"):
-                fault = fault or str(answer["detail"])
+                reply = self._request(process, self._job(cell), self._timeout(cell) + grace)
+            if "outcome" not in reply:
+                raise EnvironmentFault(f"the worker sent {reply!r} instead of a result")
+            if reply.get("ended"):
+                fault = fault or str(reply["detail"])
             yield CellResult(
                 cell,
-                Outcome(answer["outcome"]),
-                round(float(answer.get("seconds", 0.0)), 3),
-                str(answer["detail"]),
-                dict(answer.get("numbers", {})),
-                tuple(answer.get("looked_at", ())),
+                Outcome(reply["outcome"]),
+                round(float(reply.get("seconds", 0.0)), 3),
+                str(reply["detail"]),
+                dict(reply.get("numbers", {})),
             )
 
     def _job(self, cell: Cell) -> dict[str, object]:
         return {
-            "tree": str(self._subject.tree),
-            "overlay": str(self._subject.write_overlay(cell.patches, self._scratch)),
+            "tree": str(self._trees.tree),
+            "overlay": str(self._trees.write_overlay(cell.patches, self._scratch)),
             "file": cell.test.path,
             "function": cell.test.function,
-            "timeout": self._seconds(cell),
+            "timeout": self._timeout(cell),
         }
 
-    def _seconds(self, cell: Cell) -> float:
+    def _timeout(self, cell: Cell) -> float:
         return cell.timeout or self._options.timeout
 
-    def _ask(self, process: subprocess.Popen[bytes], question: Mapping[str, object], limit: float) -> dict[str, Any]:
-        """Send one line and read one; an answer of our own, and the last, when the worker is gone or silent."""
-        if process.stdin is None or process.stdout is None:
-            raise EnvironmentFault("the worker has no pipes")
-        with contextlib.suppress(BrokenPipeError):  # then there is no answer either, and the log says why
-            process.stdin.write(json.dumps(question).encode() + b"\n")
+    def _request(self, process: subprocess.Popen[bytes], request: Mapping[str, object], limit: float) -> dict[str, Any]:
+        """Send one line and read one; a worker that ended or timed out is reported as ``ended``."""
+        assert process.stdin is not None
+        assert process.stdout is not None
+        with contextlib.suppress(BrokenPipeError):  # then there is no reply either, and the log says why
+            process.stdin.write(json.dumps(request).encode() + b"\n")
             process.stdin.flush()
-        until = time.monotonic() + limit
-        while not (heard := select.select([process.stdout], [], [], _TICK)[0]):
-            if self._stop.is_set() or time.monotonic() > until:
+        deadline = time.monotonic() + limit
+        while not (readable := select.select([process.stdout], [], [], _POLL)[0]):
+            if self._stop.is_set() or time.monotonic() > deadline:
                 break
-        if not heard:
-            return {"outcome": "timeout", "detail": f"no answer within {limit:g} s", "last": True}
-        line = process.stdout.readline()
-        answer: dict[str, Any] = json.loads(line) if line else {"outcome": "error", "detail": self._end(), "last": True}
-        return answer
-
-    def _end(self) -> str:
-        lines = self._log.read_text(errors="replace").splitlines()
-        return f"the worker ended: {' | '.join(lines[-5:])}"
+        if not readable:
+            return {"outcome": "timeout", "detail": f"no answer within {limit:g} s", "ended": True}
+        if line := process.stdout.readline():
+            reply: dict[str, Any] = json.loads(line)
+            return reply
+        log = self._log.read_text(errors="replace").splitlines()[-_LOG_LINES:]
+        return {"outcome": "error", "detail": f"the worker ended: {' | '.join(log)}", "ended": True}

@@ -1,4 +1,4 @@
-"""What cells said before, by everything that decides it: the tree, the test with the emulation, and the interpreter."""
+"""Results of earlier runs, cached by everything that decides them: tree, test, emulation and interpreter."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ if TYPE_CHECKING:
     from patchtool.matrix.verdict import CellVerdict
 
 _PACKAGE = Path(patchtool.__file__).parent
-_LAST = "last-run.json"
+_LAST_RUN = "last-run.json"
 
 
 class ResultCache:
-    """Results in a folder, one JSON file each. One that cannot be read is as good as none.
+    """Results in a folder, one JSON file each; one that cannot be read counts as missing.
 
     Args:
-        folder: Where they are kept.
-        commits: Id of each release's pristine tree; a release without one is never found nor kept.
+        folder: The folder.
+        commits: Commit of each release's pristine tree; results on other releases are not cached.
         environment: The cells' interpreter.
     """
 
@@ -42,89 +42,86 @@ class ResultCache:
         self._commits = commits
         self._environment = environment
 
-    def get(self, cell: Cell, subject: ReleaseTrees) -> CellResult | None:
-        """What the cell said before, or None."""
-        path = self._path(cell, subject)
+    def get(self, cell: Cell, trees: ReleaseTrees) -> CellResult | None:
+        """Return the cached result of a cell, or None."""
+        path = self._path(cell, trees)
         try:
-            found = json.loads(path.read_bytes()) if path else {}
-            outcome = Outcome(found["outcome"])
-            return CellResult(cell, outcome, float(found["seconds"]), str(found["detail"]), dict(found["numbers"]))
+            entry = json.loads(path.read_bytes()) if path else {}
+            outcome = Outcome(entry["outcome"])
+            return CellResult(cell, outcome, float(entry["seconds"]), str(entry["detail"]), dict(entry["numbers"]))
         except (OSError, ValueError, KeyError, TypeError):
             return None
 
-    def put(self, result: CellResult, subject: ReleaseTrees) -> None:
-        """Keep a result, unless its cell could not run: that may be better next time."""
-        path = self._path(result.cell, subject) if result.outcome.ran else None
+    def put(self, result: CellResult, trees: ReleaseTrees) -> None:
+        """Cache a result, unless its cell could not run: the next run may succeed."""
+        path = self._path(result.cell, trees) if result.outcome.ran else None
         if path is not None:
-            _write(
-                path,
-                {
-                    "cell": result.cell.id,
-                    "outcome": result.outcome.value,
-                    "seconds": result.seconds,
-                    "detail": result.detail,
-                    "numbers": dict(result.numbers),
-                },
-            )
+            entry = {
+                "cell": result.cell.id,
+                "outcome": result.outcome.value,
+                "seconds": result.seconds,
+                "detail": result.detail,
+                "numbers": dict(result.numbers),
+            }
+            _write(path, entry)
 
     def run(
-        self, executor: Executor, cells: Sequence[Cell], subjects: Sequence[ReleaseTrees], *, fresh: bool = False
+        self, executor: Executor, cells: Sequence[Cell], trees: Sequence[ReleaseTrees], *, fresh: bool = False
     ) -> Generator[CellResult, None, None]:
-        """Give what is known, then run the rest and keep it.
+        """Yield cached results, then run the other cells and cache theirs.
 
         Args:
             executor: Runs cells.
-            cells: What is wanted.
-            subjects: Their trees.
-            fresh: Run everything again.
+            cells: The cells.
+            trees: The trees of their releases.
+            fresh: Whether to ignore what is cached.
         """
-        trees = {subject.release: subject for subject in subjects}
-        rest = []
+        by_release = {each.release: each for each in trees}
+        missing = []
         for cell in cells:
-            known = None if fresh or cell.release not in trees else self.get(cell, trees[cell.release])
-            if known is None:
-                rest.append(cell)
+            cached = None if fresh or cell.release not in by_release else self.get(cell, by_release[cell.release])
+            if cached is None:
+                missing.append(cell)
             else:
-                yield known
-        if not rest:
+                yield cached
+        if not missing:
             return
-        with closing(executor.run(rest, subjects)) as results:
+        with closing(executor.run(missing, trees)) as results:
             for result in results:
-                self.put(result, trees[result.cell.release])
+                self.put(result, by_release[result.cell.release])
                 yield result
 
-    def _path(self, cell: Cell, subject: ReleaseTrees) -> Path | None:
+    def _path(self, cell: Cell, trees: ReleaseTrees) -> Path | None:
         commit = self._commits.get(cell.release)
-        # what a real device says also depends on models, drivers and neighbours, which no digest here covers
+        # a measurement on an NPU also depends on models, drivers and other load, which no digest here includes
         if not commit or cell.tier is Tier.NPU:
             return None
-        overlay = subject.overlays.get(cell.patches, {})
-        words = [
+        parts = [
             cell.tier.value,
-            tree_id(commit, overlay),
+            tree_id(commit, trees.overlays.get(cell.patches, {})),
             _file_digest(Path(cell.test.path)),
             _emulation_digest(),
             cell.test.function,
             self._environment.digest,
         ]
-        key = hashlib.sha256("\n".join(words).encode()).hexdigest()
+        key = hashlib.sha256("\n".join(parts).encode()).hexdigest()
         return self._folder / key[:2] / f"{key}.json"
 
-    def remember(self, judged: Iterable[CellVerdict]) -> None:
+    def record_run(self, verdicts: Iterable[CellVerdict]) -> None:
         """Record which cells of this run were not as expected, for ``--rerun-failed``."""
-        failed = sorted(each.result.cell.id for each in judged if each.verdict is not Verdict.AS_EXPECTED)
-        _write(self._folder / _LAST, {"failed": failed})
+        failed = sorted(each.result.cell.id for each in verdicts if each.verdict is not Verdict.AS_EXPECTED)
+        _write(self._folder / _LAST_RUN, {"failed": failed})
 
     def last_failed(self) -> frozenset[str] | None:
-        """Ids of the last run's cells that were not as expected, or None where no run is known."""
+        """Return ids of the last run's cells that were not as expected, or None when no run is recorded."""
         try:
-            return frozenset(map(str, json.loads((self._folder / _LAST).read_bytes())["failed"]))
+            return frozenset(map(str, json.loads((self._folder / _LAST_RUN).read_bytes())["failed"]))
         except (OSError, ValueError, KeyError, TypeError):
             return None
 
 
 def tree_id(commit: str, overlay: Mapping[str, bytes]) -> str:
-    """Name a patched tree by its pristine commit and what lies over it."""
+    """Identify a patched tree by its pristine commit and the content of its overlay."""
     digest = hashlib.sha256(commit.encode())
     for path, content in sorted(overlay.items()):
         digest.update(b"\n%s %s" % (path.encode(), hashlib.sha256(content).digest()))
@@ -133,7 +130,7 @@ def tree_id(commit: str, overlay: Mapping[str, bytes]) -> str:
 
 @cache
 def _emulation_digest() -> str:
-    """Everything of the matrix that a cell's process runs."""
+    """Hash all code of this package that a cell runs."""
     digest = hashlib.sha256()
     folders = [(_PACKAGE / name).rglob("*.py") for name in ("emulation", "matrix/static", "matrix/suite")]
     for path in sorted([*(path for folder in folders for path in folder), _PACKAGE / "matrix/running/worker.py"]):
@@ -146,7 +143,7 @@ def _file_digest(path: Path) -> str:
 
 
 def _write(path: Path, body: Mapping[str, Any]) -> None:
-    """Write whole or not at all. A cache that cannot be written to is slower, no more."""
+    """Write a file atomically; a cache that cannot be written to only costs time."""
     with suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile("w", dir=path.parent, prefix=".", suffix=".tmp", delete=False) as file:

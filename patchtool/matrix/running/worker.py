@@ -1,6 +1,7 @@
-"""The process that imports a tree once and runs cells in forks of itself; started by ``local``, speaks JSON lines.
+"""A process that imports a tree once and runs cells in forks of itself; ``local`` starts it.
 
-It reads one job per line from stdin and answers each with one line. The first line describes the tree.
+It reads JSON lines from stdin and answers each with one. The first describes the tree, every other one is a cell. It
+runs on the cells' interpreter, so it may import nothing but the standard library and the emulation.
 """
 
 from __future__ import annotations
@@ -18,46 +19,47 @@ from typing import TYPE_CHECKING, Any, TextIO
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    Job = Mapping[str, Any]
+    Message = Mapping[str, Any]
 
-Answer = dict[str, object]
-_HOW = {
+Reply = dict[str, object]
+_INSTALL_HINTS = {
     "torch": ": pip install 'sglang-patchtool[emulated]'",
-    # its dependency on triton would take the place of triton-ascend
+    # its dependency on triton would replace triton-ascend
     "xgrammar": ": pip install --no-deps xgrammar",
 }
+_CHUNK = 1 << 16
 
 
-def main(prepare: Callable[[Job], str] | None = None, run: Callable[[Job], Answer] | None = None) -> int:
+def main(prepare: Callable[[Message], str] | None = None, run: Callable[[Message], Reply] | None = None) -> int:
     """Serve until stdin ends.
 
     Args:
-        prepare: Imports what every cell needs, by the description of the tree; why not, or nothing.
+        prepare: Imports what every cell needs; returns why that failed, or nothing.
         run: Runs one cell in this process.
     """
     prepare, run = prepare or _prepare, run or _run
     _end_with_parent()
-    # what upstream prints must not get between the answers
-    answers = os.fdopen(os.dup(sys.stdout.fileno()), "w", buffering=1)
+    # what upstream prints must not mix with the replies
+    replies = os.fdopen(os.dup(sys.stdout.fileno()), "w", buffering=1)
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     setup = json.loads(sys.stdin.readline())
     started = time.monotonic()
     fault = prepare(setup)
-    _say(answers, {"ready": not fault, "detail": fault, "seconds": time.monotonic() - started})
+    _send(replies, {"ready": not fault, "detail": fault, "seconds": time.monotonic() - started})
     if fault:
         return 1
     for line in sys.stdin:
         job = json.loads(line)
-        _say(answers, _in_fork(job, run) if setup["fork"] else run(job))
+        _send(replies, _run_in_fork(job, run) if setup["fork"] else run(job))
     return 0
 
 
-def _say(answers: TextIO, answer: Answer) -> None:
-    answers.write(json.dumps(answer) + "\n")
+def _send(replies: TextIO, reply: Reply) -> None:
+    replies.write(json.dumps(reply) + "\n")
 
 
-def _prepare(setup: Job) -> str:
-    """Import what every cell needs, with one thread and no tensor operation; why not, or nothing."""
+def _prepare(setup: Message) -> str:
+    """Import what every cell needs, with one thread and no tensor operation, which would not survive a fork."""
     try:
         import torch
 
@@ -79,62 +81,62 @@ def _prepare(setup: Job) -> str:
             preload_upstream(setup["replaced"], setup["drives"])
             gc.freeze()  # a collection in a fork would copy every page
     except ModuleNotFoundError as error:
-        return f"{error.name} is not installed, and this release imports it{_HOW.get(error.name or '', '')}"
+        return f"{error.name} is not installed, and this release imports it{_INSTALL_HINTS.get(error.name or '', '')}"
     except Exception as error:  # noqa: BLE001  whatever upstream raises while it is imported is the answer
         return f"{type(error).__name__}: {error}"
     return ""
 
 
-def _in_fork(job: Job, run: Callable[[Job], Answer]) -> Answer:
-    """Run one cell in a child, killed when its time is over; what it started ends with the worker."""
+def _run_in_fork(job: Message, run: Callable[[Message], Reply]) -> Reply:
+    """Run one cell in a child process, and kill it after its timeout; its own children end with the worker."""
     started = time.monotonic()
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
         _end_with_parent()
         os.close(reading)
-        with os.fdopen(writing, "w") as out:
-            json.dump(run(job), out)
+        with os.fdopen(writing, "w") as pipe:
+            json.dump(run(job), pipe)
         os._exit(0)
     os.close(writing)
-    heard = _hear(reading, float(str(job["timeout"])))
+    output = _read_all(reading, float(job["timeout"]))
     os.close(reading)
-    if heard is None:
+    if output is None:
         os.kill(child, signal.SIGKILL)
     _, status = os.waitpid(child, 0)
     seconds = time.monotonic() - started
-    if heard is None:
-        return {"outcome": "timeout", "detail": f"no answer within {job['timeout']} s", "seconds": seconds}
-    if not heard:
+    if output is None:
+        return {"outcome": "timeout", "detail": f"no answer within {job['timeout']:g} s", "seconds": seconds}
+    if not output:
         code = os.waitstatus_to_exitcode(status)
         return {"outcome": "error", "detail": f"the cell's process ended with {code}", "seconds": seconds}
-    answer: Answer = json.loads(heard)
-    return answer
+    reply: Reply = json.loads(output)
+    return reply
 
 
 def _end_with_parent() -> None:
-    """Be killed when the parent is: nobody else watches this process's time."""
+    """Have the kernel kill this process when its parent ends: nobody else would stop it."""
     if sys.platform == "linux":
         import ctypes
 
         ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
 
 
-def _hear(reading: int, timeout: float) -> bytes | None:
-    """Everything the child writes until it closes its end, or None when time is over."""
-    heard = b""
-    until = time.monotonic() + timeout
-    while (left := until - time.monotonic()) > 0:
+def _read_all(reading: int, timeout: float) -> bytes | None:
+    """Read until the child closes its end; None on a timeout."""
+    output = b""
+    deadline = time.monotonic() + timeout
+    while (left := deadline - time.monotonic()) > 0:
         if not select.select([reading], [], [], left)[0]:
             return None
-        part = os.read(reading, 1 << 16)
-        if not part:
-            return heard
-        heard += part
+        chunk = os.read(reading, _CHUNK)
+        if not chunk:
+            return output
+        output += chunk
     return None
 
 
-def _run(job: Job) -> Answer:
+def _run(job: Message) -> Reply:
     from patchtool.emulation.runner import run_test
 
     return run_test(Path(str(job["tree"])), Path(str(job["overlay"])), Path(str(job["file"])), str(job["function"]))

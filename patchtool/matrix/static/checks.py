@@ -1,4 +1,4 @@
-"""The checks of the static tier; each gives a list of complaints."""
+"""The checks of the static tier, each of which yields the problems it finds."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import time
 from typing import TYPE_CHECKING
 
 from patchtool.matrix.cell import CellResult, Outcome, Test, Tier
+from patchtool.matrix.release_trees import LAYOUT
 from patchtool.matrix.static.signatures import wrong_calls
 
 if TYPE_CHECKING:
@@ -16,24 +17,24 @@ if TYPE_CHECKING:
     from patchtool.matrix.static.patched_tree import PatchedTree
 
 LOWEST_PYTHON = (3, 10)
-"""What upstream supports at least."""
+"""The oldest Python that upstream supports."""
 
 
 def run_static(cell: Cell, tree: PatchedTree) -> CellResult:
     """Run one check.
 
     Args:
-        cell: Of the static tier; its test is one of ``STATIC_TESTS``.
+        cell: Its test is one of ``STATIC_TESTS``.
         tree: The patched tree.
     """
     started = time.monotonic()
-    complaints = list(_CHECKS[cell.test.function](tree))
-    outcome = Outcome.FAILED if complaints else Outcome.PASSED
-    return CellResult(cell, outcome, round(time.monotonic() - started, 3), "; ".join(complaints))
+    problems = list(_CHECKS[cell.test.function](tree))
+    outcome = Outcome.FAILED if problems else Outcome.PASSED
+    return CellResult(cell, outcome, round(time.monotonic() - started, 3), "; ".join(problems))
 
 
 def unparsable(tree: PatchedTree) -> Iterator[str]:
-    """Changed files that are not Python for upstream's lowest version, or do not compile for this one."""
+    """Yield changed files that the oldest supported Python cannot parse, or that this one cannot compile."""
     yield from filter(None, (_syntax_error(path, content) for path, content in tree.changed.items()))
 
 
@@ -47,7 +48,7 @@ def _syntax_error(path: str, content: bytes) -> str:
 
 
 def unresolved_imports(tree: PatchedTree) -> Iterator[str]:
-    """Names that a changed file imports from the tree and that the tree does not have."""
+    """Yield imports of changed files that the tree cannot satisfy."""
     for path, module in tree.modules.items():
         for node in ast.walk(module):
             if isinstance(node, ast.Import):
@@ -66,21 +67,21 @@ def unresolved_imports(tree: PatchedTree) -> Iterator[str]:
 
 
 def duplicates(tree: PatchedTree) -> Iterator[str]:
-    """Functions and classes that a scope of a changed file defines twice, where the release does not."""
+    """Yield functions and classes that a changed file defines twice in one scope, and the release does not."""
     for path, module in tree.modules.items():
-        known = {name for name, _ in _defined_twice(tree.before(path))}
+        known = {name for name, _ in _defined_twice(tree.pristine(path))}
         yield from (
             f"{path}:{line}: {name} is defined twice" for name, line in _defined_twice(module) if name not in known
         )
 
 
 def _absolute(node: ast.ImportFrom, path: str) -> str:
-    package = path.removeprefix("python/").split("/")[: -node.level or None]
+    package = path.removeprefix(LAYOUT).split("/")[: -node.level or None]
     return ".".join([*package, node.module or ""]).rstrip(".") if node.level else node.module or ""
 
 
 def _names(module: ast.Module) -> set[str]:
-    """Names a module binds anywhere; ``*`` where it may bind more than can be seen."""
+    """Return the names that a module binds anywhere; ``*`` if it may bind others as well."""
     names: set[str] = set()
     for node in ast.walk(module):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
@@ -96,13 +97,13 @@ def _defined_twice(module: ast.Module) -> Iterator[tuple[str, int]]:
     for scope in ast.walk(module):
         if not isinstance(scope, (ast.Module, ast.ClassDef)):
             continue
-        owner = f"{scope.name}." if isinstance(scope, ast.ClassDef) else ""
+        prefix = f"{scope.name}." if isinstance(scope, ast.ClassDef) else ""
         seen: set[str] = set()
         for node in scope.body:
-            # overloads and property setters bind a name again on purpose, and they are decorated
+            # overloads and property setters, which bind a name again on purpose, are decorated
             if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) and not node.decorator_list:
                 if node.name in seen:
-                    yield f"{owner}{node.name}", node.lineno
+                    yield f"{prefix}{node.name}", node.lineno
                 seen.add(node.name)
 
 
@@ -113,4 +114,4 @@ _CHECKS: Mapping[str, Callable[[PatchedTree], Iterator[str]]] = {
     "calls_fit_changed_signatures": wrong_calls,
 }
 STATIC_TESTS = tuple(Test(f"static::{name}", path=__file__, function=name, tiers=(Tier.STATIC,)) for name in _CHECKS)
-"""The static tier's tests, for planning."""
+"""The tests of the static tier, for planning."""

@@ -5,22 +5,22 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING
+
+from patchtool.matrix.release_trees import LAYOUT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-
-_LAYOUT = "python/"
+    from pathlib import Path
 
 
 @dataclass(frozen=True)
 class PatchedTree:
-    """A tree under test.
+    """A tree to check.
 
     Args:
         root: Folder that holds the pristine ``sglang/``.
-        changed: New bytes by path in the git layout.
+        changed: New bytes of changed files, by path in the git layout.
     """
 
     root: Path
@@ -28,30 +28,30 @@ class PatchedTree:
 
     @cached_property
     def modules(self) -> Mapping[str, ast.Module]:
-        """The changed files, parsed; only those that do parse."""
+        """The changed files that can be parsed."""
         parsed = {path: _parsed(content, path) for path, content in self.changed.items()}
         return {path: module for path, module in parsed.items() if module is not None}
 
-    def before(self, path: str) -> ast.Module:
-        """A changed file as the release has it; empty where it has none."""
-        file = self.root / path.removeprefix(_LAYOUT)
+    def pristine(self, path: str) -> ast.Module:
+        """Return a changed file as the release has it; empty if it is new."""
+        file = self.root / path.removeprefix(LAYOUT)
         return ast.parse(file.read_bytes() if file.is_file() else b"", path)
 
     def module(self, name: str) -> tuple[str, bytes] | None:
-        """Path and bytes of a module of the tree, ``sglang.srt.…``; a package without ``__init__`` is empty."""
+        """Return path and bytes of a module of the tree; a package without ``__init__`` has none."""
         stem = "/".join(name.split("."))
         for path in (f"{stem}.py", f"{stem}/__init__.py"):
-            if _LAYOUT + path in self.changed:
-                return _LAYOUT + path, self.changed[_LAYOUT + path]
+            if LAYOUT + path in self.changed:
+                return LAYOUT + path, self.changed[LAYOUT + path]
             if (self.root / path).is_file():
-                return _LAYOUT + path, (self.root / path).read_bytes()
-        return (_LAYOUT + stem, b"") if (self.root / stem).is_dir() else None
+                return LAYOUT + path, (self.root / path).read_bytes()
+        return (LAYOUT + stem, b"") if (self.root / stem).is_dir() else None
 
     def mentioning(self, word: str) -> Iterator[tuple[str, ast.Module]]:
-        """Every file of the patched tree that holds a word, parsed."""
+        """Yield every file of the patched tree that contains a word, parsed."""
         needle = word.encode()
         for file in sorted((self.root / "sglang").rglob("*.py")):
-            path = _LAYOUT + file.relative_to(self.root).as_posix()
+            path = LAYOUT + file.relative_to(self.root).as_posix()
             content = self.changed.get(path) or file.read_bytes()
             if needle in content:
                 yield path, self.modules.get(path) or ast.parse(content, path)

@@ -1,4 +1,4 @@
-"""Calls of what a patch added or gave another signature, held against that signature."""
+"""Comparing calls with the signatures of functions that a patch added or changed."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 
 @dataclass(frozen=True)
 class Signature:
-    """What a function can be called with.
+    """The parameters of a function.
 
     Args:
         name: The function's own name.
-        needed: Positional parameters without a default, ``self`` left out.
-        positional: All positional parameters, ``self`` left out.
+        needed: Positional parameters without a default, except ``self``.
+        positional: All positional parameters, except ``self``.
         keywords: Keyword-only parameters.
-        needed_keywords: Those of them without a default.
-        any_positional: It takes ``*args``.
-        any_keyword: It takes ``**kwargs``.
+        needed_keywords: Keyword-only parameters without a default.
+        any_positional: Whether it takes ``*args``.
+        any_keyword: Whether it takes ``**kwargs``.
     """
 
     name: str
@@ -38,11 +38,11 @@ class Signature:
 
     @classmethod
     def of(cls, node: FunctionNode, *, method: bool) -> Signature:
-        """Read a definition; ``method`` leaves the first parameter out."""
+        """Read a definition; of a method, without its first parameter."""
         arguments = node.args
-        positional = tuple(each.arg for each in (*arguments.posonlyargs, *arguments.args))
+        positional = tuple(argument.arg for argument in (*arguments.posonlyargs, *arguments.args))
         needed = positional[: len(positional) - len(arguments.defaults)]
-        keywords = tuple(each.arg for each in arguments.kwonlyargs)
+        keywords = tuple(argument.arg for argument in arguments.kwonlyargs)
         pairs = zip(keywords, arguments.kw_defaults, strict=True)
         return cls(
             node.name,
@@ -54,10 +54,10 @@ class Signature:
             arguments.kwarg is not None,
         )
 
-    def complaint(self, call: ast.Call) -> str:
-        """Why the call does not fit, or nothing; a call with unpacked arguments always may."""
-        named = {word.arg for word in call.keywords}
-        if None in named or any(isinstance(each, ast.Starred) for each in call.args):
+    def mismatch(self, call: ast.Call) -> str:
+        """Return why a call does not fit, or nothing; a call with unpacked arguments is taken to fit."""
+        named = {keyword.arg for keyword in call.keywords}
+        if None in named or any(isinstance(argument, ast.Starred) for argument in call.args):
             return ""
         given = len(call.args)
         if given > len(self.positional) and not self.any_positional:
@@ -70,14 +70,14 @@ class Signature:
 
 
 def wrong_calls(tree: PatchedTree) -> Iterator[str]:
-    """Calls anywhere in the tree that do not fit a signature that is new in the patched files."""
+    """Yield calls anywhere in the tree that do not fit a new signature of a changed file."""
     for changed in tree.modules:
-        before = set(_signatures(tree.before(changed)))
+        pristine = set(_signatures(tree.pristine(changed)))
         for owner, signature in _signatures(tree.modules[changed]):
-            if (owner, signature) in before or signature.name.startswith("__"):
+            if (owner, signature) in pristine or signature.name.startswith("__"):
                 continue
             for path, module in tree.mentioning(signature.name):
-                yield from _complaints(path, module, owner, signature)
+                yield from _wrong_calls(path, module, owner, signature)
 
 
 def _signatures(module: ast.Module) -> Iterator[tuple[str, Signature]]:
@@ -86,22 +86,17 @@ def _signatures(module: ast.Module) -> Iterator[tuple[str, Signature]]:
             owner = scope.name if isinstance(scope, ast.ClassDef) else ""
             for node in scope.body:
                 if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-                    static = any(
-                        isinstance(each, ast.Name) and each.id == "staticmethod" for each in node.decorator_list
-                    )
+                    static = any(getattr(decorator, "id", "") == "staticmethod" for decorator in node.decorator_list)
                     yield owner, Signature.of(node, method=bool(owner) and not static)
 
 
-def _complaints(path: str, module: ast.Module, owner: str, signature: Signature) -> Iterator[str]:
-    """Methods are called on something, functions by name; where another class has the method too, nobody can tell."""
-    others = [
-        name for name, each in _signatures(module) if each.name == signature.name and (name, each) != (owner, signature)
-    ]
-    if owner and others:
+def _wrong_calls(path: str, module: ast.Module, owner: str, signature: Signature) -> Iterator[str]:
+    """Yield the calls in one file: of a method through an attribute, unless another class has it too, else by name."""
+    same_name = {(scope, other) for scope, other in _signatures(module) if other.name == signature.name}
+    if owner and same_name - {(owner, signature)}:
         return
+    kind, field = (ast.Attribute, "attr") if owner else (ast.Name, "id")
     for node in ast.walk(module):
-        called = node.func if isinstance(node, ast.Call) else None
-        fits = isinstance(called, ast.Attribute) if owner else isinstance(called, ast.Name)
-        name = getattr(called, "attr", "") or getattr(called, "id", "")
-        if isinstance(node, ast.Call) and fits and name == signature.name and (why := signature.complaint(node)):
+        called = isinstance(node, ast.Call) and isinstance(node.func, kind) and getattr(node.func, field)
+        if isinstance(node, ast.Call) and called == signature.name and (why := signature.mismatch(node)):
             yield f"{path}:{node.lineno}: call of {signature.name}: {why}"

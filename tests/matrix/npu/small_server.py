@@ -1,4 +1,4 @@
-"""A small OpenAI-compatible server with the real one's arguments: as good as its tree, and it fails on order."""
+"""A small OpenAI-compatible server with the real one's arguments; its tree sets its score, ``--fault`` how it fails."""
 
 import argparse
 import json
@@ -18,38 +18,38 @@ parser.add_argument("--port", type=int)
 parser.add_argument("--model-path")
 parser.add_argument("--fault", default=getattr(sglang, "FAULT", ""))
 parser.add_argument("--disable-cuda-graph", action="store_true")
-asked = parser.parse_args()
+options = parser.parse_args()
 answered = 0
 
 
 class Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
-        if asked.fault == "unhealthy":
+        if options.fault == "unhealthy":
             self.send_error(503)
-        elif asked.fault == "hangs":
-            time.sleep(600)
-        elif asked.fault == "garbage":
+        elif options.fault == "hangs":
+            time.sleep(3600)
+        elif options.fault == "garbage":
             self.wfile.write(b"\x00\x01 this is not HTTP\n")
         else:
-            self._say({"data": [{"id": asked.model_path}]})
+            self._send({"data": [{"id": options.model_path}]})
 
     def do_POST(self) -> None:
         global answered
         self.rfile.read(int(self.headers["Content-Length"]))
         answered += 1
-        if asked.fault == "dies later" and answered > 3:
+        if options.fault == "dies later" and answered > 3:
             print("RuntimeError: device lost", flush=True)  # noqa: T201
             os._exit(70)
-        # the first of every ten answers are right, as many as the tree is good for
-        right = (answered - 1) % 10 < sglang.RIGHT - asked.disable_cuda_graph
+        # of every ten answers the first are right, as many as the tree sets
+        right = (answered - 1) % 10 < sglang.RIGHT - options.disable_cuda_graph
         content = "right" if right else "wrong"
         choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": content}}
-        # evalscope's client refuses answers that leave one of these out
-        head = {"id": str(answered), "object": "chat.completion", "created": 0, "model": asked.model_path}
+        # evalscope's client rejects answers without one of these
+        head = {"id": str(answered), "object": "chat.completion", "created": 0, "model": options.model_path}
         usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
-        self._say({**head, "choices": [choice], "usage": usage})
+        self._send({**head, "choices": [choice], "usage": usage})
 
-    def _say(self, body: object) -> None:
+    def _send(self, body: object) -> None:
         data = json.dumps(body).encode()
         self.send_response(200)
         self.send_header("Content-Length", str(len(data)))
@@ -60,15 +60,15 @@ class Handler(BaseHTTPRequestHandler):
         pass
 
 
-if asked.fault == "does not start":
+if options.fault == "does not start":
     print("AttributeError: 'NPUMHATokenToKVPool' object has no attribute 'data_strides'", flush=True)  # noqa: T201
     sys.exit(1)
-if asked.fault == "leaves children":
-    subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
-if asked.fault == "stubborn":
+if options.fault == "leaves children":
+    subprocess.Popen([sys.executable, "-c", "import time; time.sleep(3600)"])
+if options.fault == "stubborn":
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
 if "SMALL_SERVER_PID" in os.environ:
     with open(os.environ["SMALL_SERVER_PID"], "a") as file:  # noqa: PTH123
         file.write(f"{os.getpid()}\n")
-server = ThreadingHTTPServer((asked.host, asked.port), Handler)
+server = ThreadingHTTPServer((options.host, options.port), Handler)
 threading.Thread(target=server.serve_forever).start()

@@ -1,4 +1,4 @@
-"""Takes bench_serving's arguments, loads the server and appends bench_serving's line."""
+"""Takes the arguments of bench_serving, sends requests to the server and appends a line as bench_serving does."""
 
 import argparse
 import json
@@ -13,16 +13,18 @@ for name in ("backend", "host", "port", "model", "dataset-name", "random-range-r
 for name in ("random-input-len", "random-output-len", "max-concurrency", "seed", "output-file"):
     parser.add_argument(f"--{name}")
 parser.add_argument("--disable-tqdm", action="store_true")
-asked = parser.parse_args()
-for _ in range(int(asked.num_prompts)):
-    data = json.dumps({"model": asked.model, "messages": []}).encode()
-    with urllib.request.urlopen(f"http://{asked.host}:{asked.port}/v1/chat/completions", data, timeout=10) as answer:
+options = parser.parse_args()
+for _ in range(int(options.num_prompts)):
+    data = json.dumps({"model": options.model, "messages": []}).encode()
+    with urllib.request.urlopen(
+        f"http://{options.host}:{options.port}/v1/chat/completions", data, timeout=600
+    ) as answer:
         answer.read()
 line = {
-    "completed": int(asked.num_prompts),
+    "completed": int(options.num_prompts),
     "mean_ttft_ms": 1000.0 / sglang.RIGHT,
     "output_throughput": 100.0 * sglang.RIGHT,
     "accept_length": 2.5,
 }
-with Path(asked.output_file).open("a") as file:
+with Path(options.output_file).open("a") as file:
     file.write(json.dumps(line) + "\n")

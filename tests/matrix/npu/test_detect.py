@@ -1,9 +1,14 @@
+"""Detecting NPUs with interpreters on which the probe ends in every way."""
+
 import sys
 from pathlib import Path
 
 import pytest
 
 from patchtool.matrix.npu import find_npu
+from tests.matrix.waiting import LIMIT
+
+EIGHT = '{"free": [1, 1, 1, 1, 1, 1, 1, 1], "name": "Ascend", "versions": ["2.8", "2.8"]}'
 
 
 def fake_python(tmp_path: Path, body: str) -> str:
@@ -21,7 +26,7 @@ def devices(tmp_path: Path) -> Path:
     return folder
 
 
-def test_without_a_device_nothing_is_started(tmp_path: Path) -> None:
+def test_without_a_device_file_nothing_is_started(tmp_path: Path) -> None:
     (tmp_path / "davinci_manager").touch()
     found = find_npu("/nowhere/python", devices=tmp_path)
     assert not found.usable
@@ -29,31 +34,27 @@ def test_without_a_device_nothing_is_started(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("body", "usable", "said"),
+    ("body", "timeout", "usable", "reason"),
     [
-        ("print('noise')\nprint('{\"fault\": \"torch: no\"}')", False, "torch: no"),
-        (
-            'print(\'{"free": [1, 1, 1, 1, 1, 1, 1, 1], "name": "Ascend", "versions": ["2.8", "2.8"]}\')',
-            True,
-            "8 x Ascend",
-        ),
-        ("import os; os.abort()", False, "ended with -6"),
-        ("import time; time.sleep(30)", False, "did not answer within 1 s"),
+        pytest.param("print('noise')\nprint('{\"fault\": \"torch: no\"}')", LIMIT, False, "torch: no", id="fault"),
+        pytest.param(f"print('{EIGHT}')", LIMIT, True, "8 x Ascend", id="usable"),
+        pytest.param("import os; os.abort()", LIMIT, False, "ended with -6", id="crash"),
+        pytest.param("import time; time.sleep(3600)", 1.0, False, "did not answer within 1 s", id="hang"),
     ],
 )
-def test_every_ending_of_the_probe_is_an_answer(
-    tmp_path: Path, devices: Path, body: str, usable: bool, said: str
+def test_every_end_of_the_probe_is_reported(
+    tmp_path: Path, devices: Path, body: str, timeout: float, usable: bool, reason: str
 ) -> None:
-    found = find_npu(fake_python(tmp_path, body), devices=devices, timeout=1.0)
+    found = find_npu(fake_python(tmp_path, body), devices=devices, timeout=timeout)
     assert found.usable is usable
-    assert said in found.reason
+    assert reason in found.reason
 
 
-def test_an_interpreter_that_is_not_there(devices: Path) -> None:
+def test_missing_interpreter_is_reported(devices: Path) -> None:
     assert "cannot be started" in find_npu("/nowhere/python", devices=devices).reason
 
 
-def test_the_probe_itself_is_python_and_names_its_stage(devices: Path) -> None:
-    found = find_npu(sys.executable, devices=devices)
+def test_probe_reports_the_stage_that_fails(devices: Path) -> None:
+    found = find_npu(sys.executable, devices=devices, timeout=LIMIT)
     assert not found.usable
     assert found.reason.startswith(("torch", "device"))

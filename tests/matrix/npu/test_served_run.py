@@ -1,10 +1,8 @@
-"""Served runs from end to end, against a small real server and clients that speak the documented formats."""
+"""Measurements from end to end, with a small server and clients that use the documented formats."""
 
 import json
-import os
 import sys
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,75 +10,79 @@ import pytest
 
 from patchtool.domain.release import Release
 from patchtool.domain.state import State
+from patchtool.domain.toml import read_toml
 from patchtool.matrix.cell import Cell, CellResult, Outcome
 from patchtool.matrix.npu import run_npu
 from patchtool.matrix.options import RunOptions
 from patchtool.matrix.planning.cells import SeriesStates
-from patchtool.matrix.planning.served import parse_served, served_cells
+from patchtool.matrix.planning.matrix_file import Matrix
+from patchtool.matrix.planning.release_plan import served_cells
 from patchtool.matrix.release_trees import ReleaseTrees
+from tests.matrix.waiting import LIMIT, group_is_gone, wait_until
 
 HERE = Path(__file__).parent
 LOAD = "prompts = 2\ninput-tokens = 8\noutput-tokens = 8\nconcurrency = 1\n"
+GROWING = (2, 10, 50, 250)
+"""Timeouts to try in turn where one thing must time out and another must not, however busy the machine is."""
 
 
 class Host:
     """A machine with a device file and an interpreter on which the probe succeeds."""
 
     def __init__(self, folder: Path, free: Sequence[float] = (0.97,)) -> None:
+        folder.mkdir(exist_ok=True)
         self.folder = folder
         (folder / "davinci0").touch()
         self.python = folder / "python"
-        probed = json.dumps({"free": list(free), "name": "none", "versions": ["0", "0"]})
-        lines = ["#!/bin/sh", f"[ \"$1\" = -c ] && echo '{probed}' && exit", f'exec {sys.executable} "$@"', ""]
+        probe = json.dumps({"free": list(free), "name": "none", "versions": ["0", "0"]})
+        lines = ["#!/bin/sh", f"[ \"$1\" = -c ] && echo '{probe}' && exit", f'exec {sys.executable} "$@"', ""]
         self.python.write_text("\n".join(lines))
         self.python.chmod(0o755)
         self.pids = folder / "pids"
 
     def run(
         self,
-        measures: str,
+        benchmarks: str,
         *,
         pristine: str = "RIGHT = 5",
         patched: str = "RIGHT = 8",
         flags: Sequence[str] = (),
-        timeout: float = 20,
-        stopped: Callable[[], bool] = bool,
-        by: Callable[[Cell], str] = lambda cell: cell.test.function.partition("::")[2].removesuffix("[graph]"),
+        start_timeout: float = LIMIT,
+        timeout: float = LIMIT,
+        key: Callable[[Cell], str] = lambda cell: cell.test.function.partition("::")[2].removesuffix("[graph]"),
     ) -> dict[str, CellResult]:
+        trees = self._trees(pristine, patched)
+        path = self.folder / "matrix.toml"
+        path.write_text(self._matrix(benchmarks, flags, start_timeout, timeout))
+        config = read_toml(path.read_bytes(), "matrix.toml", Matrix).served
+        cells = served_cells(SeriesStates(trees.release, {"fix": State.APPLIED}, {}), config, path)
+        results = list(run_npu(cells, trees, RunOptions(python=str(self.python)), devices=self.folder))
+        package = trees.tree / "sglang"
+        assert (package / "__init__.py").read_text() == pristine, "the pristine tree was written to"
+        assert sorted(path.name for path in package.iterdir()) == ["__init__.py", "other.py"]
+        assert [result.cell for result in results] == list(cells)
+        groups = [int(line) for line in self.pids.read_text().split()] if self.pids.exists() else []
+        wait_until(lambda: all(map(group_is_gone, groups)))
+        return {key(result.cell): result for result in results}
+
+    def _trees(self, pristine: str, patched: str) -> ReleaseTrees:
         tree = self.folder / "pristine"
         (tree / "sglang").mkdir(parents=True)
         (tree / "sglang" / "__init__.py").write_text(pristine)
         (tree / "sglang" / "other.py").write_text("SAME = True")
-        overlays: Mapping[tuple[str, ...], Mapping[str, bytes]] = {
-            ("fix",): {"python/sglang/__init__.py": patched.encode()}
-        }
-        subject = ReleaseTrees(Release("0.5.13"), tree, overlays)
-        words = {
+        return ReleaseTrees(Release("0.5.13"), tree, {("fix",): {"python/sglang/__init__.py": patched.encode()}})
+
+    def _matrix(self, benchmarks: str, flags: Sequence[str], start_timeout: float, timeout: float) -> str:
+        commands = {
             "server": ["{python}", str(HERE / "small_server.py"), "--host", "{host}", "--port", "{port}"],
             "evaluate": ["{python}", str(HERE / "small_evaluate.py")],
             "speed": ["{python}", str(HERE / "small_speed.py")],
         }
-        commands = "".join(f"{name} = {json.dumps(value)}\n" for name, value in words.items())
-        text = f"[served]\nstart-timeout = 10\n[served.commands]\n{commands}"
-        text += '[[served.model]]\nname = "tiny"\nmodel = "org/tiny"\n'
-        text += f"timeout = {timeout}\n"
-        text += f'flags = {json.dumps(list(flags))}\nenvironment = {{ SMALL_SERVER_PID = "{self.pids}" }}\n{measures}'
-        path = self.folder / "matrix.toml"
-        path.write_text(text)
-        series = SeriesStates(subject.release, {"fix": State.APPLIED}, {})
-        cells = served_cells(series, parse_served(path.read_bytes(), "matrix.toml"), path)
-        options = RunOptions(python=str(self.python))
-        results = list(run_npu(cells, subject, options, stopped=stopped, devices=self.folder))
-        assert (tree / "sglang" / "__init__.py").read_text() == pristine, "the pristine tree was written to"
-        assert sorted(path.name for path in (tree / "sglang").iterdir()) == ["__init__.py", "other.py"]
-        assert [result.cell for result in results] == list(cells)
-        self.nothing_left()
-        return {by(result.cell): result for result in results}
-
-    def nothing_left(self) -> None:
-        for line in self.pids.read_text().split() if self.pids.exists() else ():
-            with pytest.raises(ProcessLookupError):
-                os.killpg(int(line), 0)
+        text = f"[served]\nstart-timeout = {start_timeout}\n[served.commands]\n"
+        text += "".join(f"{name} = {json.dumps(value)}\n" for name, value in commands.items())
+        text += f'[[served.model]]\nname = "tiny"\nmodel = "org/tiny"\ntimeout = {timeout}\n'
+        text += f'flags = {json.dumps(list(flags))}\nenvironment = {{ SMALL_SERVER_PID = "{self.pids}" }}\n'
+        return text + benchmarks
 
 
 @pytest.fixture
@@ -96,7 +98,7 @@ def speed(ttft: float = 1.0, throughput: float = 1.0) -> str:
     return f"[[served.model.speed]]\n{LOAD}ttft = {ttft}\nthroughput = {throughput}\n"
 
 
-def test_both_trees_are_measured_in_one_run(host: Host) -> None:
+def test_both_trees_are_measured(host: Host) -> None:
     found = host.run(accuracy() + speed())
     assert {name: result.outcome for name, result in found.items()} == {
         "gsm8k": Outcome.PASSED,
@@ -113,7 +115,7 @@ def test_both_trees_are_measured_in_one_run(host: Host) -> None:
 
 
 @pytest.mark.parametrize(
-    ("measures", "trees", "detail"),
+    ("benchmarks", "trees", "detail"),
     [
         pytest.param(accuracy(threshold=0.9), {}, "got 0.8, want at least 0.9", id="threshold"),
         pytest.param(accuracy(drop=0.05), {"pristine": "RIGHT = 9"}, "got 0.8, pristine 0.9", id="drop"),
@@ -121,78 +123,95 @@ def test_both_trees_are_measured_in_one_run(host: Host) -> None:
         pytest.param(speed(throughput=2), {}, "throughput is 1.600 of pristine", id="throughput"),
     ],
 )
-def test_numbers_that_do_not_do_are_failures(host: Host, measures: str, trees: dict[str, Any], detail: str) -> None:
-    ((_, result),) = host.run(measures, **trees).items()
+def test_number_beyond_its_threshold_is_a_failure(
+    host: Host, benchmarks: str, trees: dict[str, Any], detail: str
+) -> None:
+    ((_, result),) = host.run(benchmarks, **trees).items()
     assert result.outcome is Outcome.FAILED
     assert detail in result.detail
 
 
-def test_a_drop_within_bounds_passes(host: Host) -> None:
+def test_allowed_drop_passes(host: Host) -> None:
     assert host.run(accuracy(drop=0.1), pristine="RIGHT = 9")["gsm8k"].outcome is Outcome.PASSED
 
 
-def test_a_pristine_release_that_does_not_start_is_said(host: Host) -> None:
+def test_pristine_release_that_does_not_start_is_reported(host: Host) -> None:
     found = host.run(accuracy() + speed(), pristine='RIGHT, FAULT = 5, "does not start"')
     assert found["gsm8k"].outcome is Outcome.PASSED
-    assert "held against the threshold only" in found["gsm8k"].detail
+    assert "compared with the threshold only" in found["gsm8k"].detail
     assert "data_strides" in found["gsm8k"].detail
     assert found["speed-8-8-1"].outcome is Outcome.ERROR
     assert "nothing to compare with" in found["speed-8-8-1"].detail
 
 
 @pytest.mark.parametrize(
-    ("fault", "outcome", "detail"),
+    ("fault", "detail"),
     [
-        pytest.param("does not start", Outcome.ERROR, "the server ended with 1: AttributeError", id="does not start"),
-        pytest.param("dies later", Outcome.ERROR, "the server ended with 70: RuntimeError: device lost", id="dies"),
-        pytest.param("unhealthy", Outcome.TIMEOUT, "not healthy within 10 s (/health_generate answered 503)", id="503"),
-        pytest.param("hangs", Outcome.TIMEOUT, "not healthy within 10 s (/health_generate: timed out)", id="hangs"),
-        pytest.param("garbage", Outcome.TIMEOUT, "answered what is not HTTP", id="garbage"),
+        pytest.param("does not start", "the server ended with 1: AttributeError", id="does not start"),
+        pytest.param("dies later", "the server ended with 70: RuntimeError: device lost", id="ends later"),
     ],
 )
-def test_servers_that_fail(host: Host, fault: str, outcome: Outcome, detail: str) -> None:
+def test_server_that_ends_is_an_error(host: Host, fault: str, detail: str) -> None:
     result = host.run(accuracy(), patched=f'RIGHT, FAULT = 8, "{fault}"')["gsm8k"]
-    assert result.outcome is outcome
-    assert detail in result.detail
-    assert result.detail.startswith("tree under test: ")
+    assert result.outcome is Outcome.ERROR
+    assert result.detail.startswith(f"tree under test: {detail}")
 
 
-def test_children_of_a_server_are_ended_too(host: Host) -> None:
+@pytest.mark.parametrize(
+    ("fault", "problem"),
+    [
+        pytest.param("unhealthy", "(/health_generate answered 503)", id="503"),
+        pytest.param("hangs", "(/health_generate: timed out)", id="hangs"),
+        pytest.param("garbage", "answered what is not HTTP", id="garbage"),
+    ],
+)
+def test_server_that_is_never_healthy_is_a_timeout(tmp_path: Path, fault: str, problem: str) -> None:
+    for limit in GROWING:  # on a busy machine the server may not even listen within the first one
+        host = Host(tmp_path / str(limit))
+        result = host.run(accuracy(), patched=f'RIGHT, FAULT = 8, "{fault}"', start_timeout=limit)["gsm8k"]
+        assert result.outcome is Outcome.TIMEOUT
+        assert result.detail.startswith(f"tree under test: the server was not healthy within {limit} s (")
+        if problem in result.detail:
+            return
+    pytest.fail(result.detail)
+
+
+def test_child_processes_of_a_server_are_ended(host: Host) -> None:
     assert host.run(accuracy(), flags=["--fault", "leaves children"])["gsm8k"].outcome is Outcome.PASSED
 
 
 @pytest.mark.parametrize(
-    ("dataset", "outcome", "detail"),
+    ("dataset", "detail"),
     [
-        pytest.param("silent", Outcome.ERROR, "left 0 reports, not one", id="no report"),
-        pytest.param("scoreless", Outcome.ERROR, "the report holds no score", id="no score"),
-        pytest.param("hanging", Outcome.TIMEOUT, "evalscope hanging did not end within 2 s", id="hangs"),
+        pytest.param("silent", "evalscope silent: expected one report, got 0", id="no report"),
+        pytest.param("scoreless", "the report has no score", id="no score"),
     ],
 )
-def test_clients_that_fail_leave_the_others_their_numbers(
-    host: Host, dataset: str, outcome: Outcome, detail: str
-) -> None:
-    found = host.run(accuracy(dataset) + accuracy(), timeout=2)
-    assert found[dataset].outcome is outcome
+def test_failing_client_does_not_affect_others(host: Host, dataset: str, detail: str) -> None:
+    found = host.run(accuracy(dataset) + accuracy())
+    assert found[dataset].outcome is Outcome.ERROR
     assert detail in found[dataset].detail
     assert found["gsm8k"].outcome is Outcome.PASSED
 
 
-def test_a_run_that_is_called_off_ends_soon(host: Host) -> None:
-    began = time.monotonic()
-    result = host.run(accuracy("hanging"), timeout=60, stopped=lambda: time.monotonic() - began > 2)["hanging"]
-    assert (result.outcome, result.detail) == (Outcome.ERROR, "tree under test: the run was called off")
-    assert time.monotonic() - began < 15
+def test_hanging_client_does_not_affect_others(tmp_path: Path) -> None:
+    for limit in GROWING:  # on a busy machine the other client may time out as well
+        found = Host(tmp_path / str(limit)).run(accuracy("hanging") + accuracy(), timeout=limit)
+        assert found["hanging"].outcome is Outcome.TIMEOUT
+        assert f"evalscope hanging did not end within {limit} s" in found["hanging"].detail
+        if found["gsm8k"].outcome is Outcome.PASSED:
+            return
+    pytest.fail(found["gsm8k"].detail)
 
 
-def test_a_mode_is_the_servers(host: Host) -> None:
+def test_server_runs_in_the_mode_of_its_cell(host: Host) -> None:
     found = host.run('modes = ["eager", "graph"]\n' + accuracy(threshold=0.1))
     assert {name: result.numbers["patched"] for name, result in found.items()} == {"gsm8k[eager]": 0.7, "gsm8k": 0.8}
     assert {name: result.numbers["pristine"] for name, result in found.items()} == {"gsm8k[eager]": 0.4, "gsm8k": 0.5}
 
 
-def test_subsets_of_a_row_share_its_unmodified_server(host: Host) -> None:
-    found = host.run('patches = [[], ["fix"]]\n' + accuracy(threshold=0.1), by=lambda cell: "+".join(cell.patches))
+def test_subsets_of_a_row_share_its_pristine_measurement(host: Host) -> None:
+    found = host.run('patches = [[], ["fix"]]\n' + accuracy(threshold=0.1), key=lambda cell: "+".join(cell.patches))
     assert {patches: dict(result.numbers) for patches, result in found.items()} == {
         "": {"patched": 0.5, "threshold": 0.1},
         "fix": {"pristine": 0.5, "patched": 0.8, "threshold": 0.1},
@@ -200,30 +219,32 @@ def test_subsets_of_a_row_share_its_unmodified_server(host: Host) -> None:
 
 
 @pytest.mark.parametrize(
-    ("free", "visible", "seen"),
+    ("free", "visible", "used"),
     [
-        pytest.param((0.97, 0.4, 0.98, 0.99), "", "0,2", id="those that are free"),
-        pytest.param((0.97, 0.4, 0.98), "4, 5,7", "4,7", id="of those that a scheduler gave"),
+        pytest.param((0.97, 0.4, 0.98, 0.99), "", "0,2", id="free ones"),
+        pytest.param((0.97, 0.4, 0.98), "4, 5,7", "4,7", id="free ones of those that a scheduler assigned"),
     ],
 )
-def test_a_row_gets_as_many_devices_as_it_needs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, free: Sequence[float], visible: str, seen: str
+def test_server_gets_as_many_free_devices_as_it_needs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, free: Sequence[float], visible: str, used: str
 ) -> None:
     monkeypatch.setenv("ASCEND_RT_VISIBLE_DEVICES", visible)
     code = 'import os\nRIGHT = 8 if os.environ["ASCEND_RT_VISIBLE_DEVICES"] == "{}" else 1'
-    found = Host(tmp_path, free).run("devices = 2\n" + accuracy(), patched=code.format(seen))
+    found = Host(tmp_path, free).run("devices = 2\n" + accuracy(), patched=code.format(used))
     assert found["gsm8k"].outcome is Outcome.PASSED, found["gsm8k"].detail
 
 
 @pytest.mark.parametrize(
     ("free", "outcome", "detail"),
     [
-        pytest.param((1.0,), Outcome.SKIPPED, "needs 2 NPUs, and 1 can be seen here: 1 x none", id="fewer"),
-        pytest.param((0.2, 1.0), Outcome.ERROR, "needs 2 free NPUs, and of 0, 1 those are free: 1", id="one is in use"),
-        pytest.param((0.2, 0.3), Outcome.ERROR, "needs 2 free NPUs, and of 0, 1 those are free: none", id="all are"),
+        pytest.param((1.0,), Outcome.SKIPPED, "needs 2 NPUs, and 1 can be seen here: 1 x none", id="too few"),
+        pytest.param((0.2, 1.0), Outcome.ERROR, "needs 2 free NPUs; visible: 0, 1; free: 1", id="one in use"),
+        pytest.param((0.2, 0.3), Outcome.ERROR, "needs 2 free NPUs; visible: 0, 1; free: none", id="all in use"),
     ],
 )
-def test_too_few_devices_are_no_failure(tmp_path: Path, free: Sequence[float], outcome: Outcome, detail: str) -> None:
+def test_too_few_devices_are_not_a_failure(
+    tmp_path: Path, free: Sequence[float], outcome: Outcome, detail: str
+) -> None:
     host = Host(tmp_path, free)
     result = host.run("devices = 2\n" + accuracy())["gsm8k"]
     assert result.outcome is outcome

@@ -1,3 +1,5 @@
+"""Tests are read from their files without importing them."""
+
 from pathlib import Path
 
 import pytest
@@ -14,8 +16,8 @@ def written(folder: Path, text: str) -> Path:
     return path
 
 
-def test_a_patchs_test_needs_its_patch(tmp_path: Path) -> None:
-    written(tmp_path / "my_patch", "import torch_that_is_not_there\ndef test_a(): ...\ndef helper(): ...\n")
+def test_test_of_a_patch_needs_that_patch(tmp_path: Path) -> None:
+    written(tmp_path / "my_patch", "import not_installed\ndef test_a(): ...\ndef helper(): ...\n")
     (test,) = collect_patch(tmp_path / "my_patch")
     assert (test.name, test.owner, test.needs, test.tiers) == (
         "my_patch::test_a",
@@ -25,10 +27,9 @@ def test_a_patchs_test_needs_its_patch(tmp_path: Path) -> None:
     )
 
 
-def test_matrix_test_arguments_are_read(tmp_path: Path) -> None:
+def test_decorator_arguments_are_read(tmp_path: Path) -> None:
     arguments = "needs=('a', 'b'), mode='graph', tiers=('npu',), gate=True, drives='scheduler'"
-    text = f"@matrix_test({arguments})\ndef test_a(): ...\n"
-    (test,) = read_tests(written(tmp_path, text))
+    (test,) = read_tests(written(tmp_path, f"@matrix_test({arguments})\ndef test_a(): ...\n"))
     assert (test.name, test.needs, test.mode, test.tiers, test.gate, test.drives) == (
         "it::test_a",
         ("a", "b"),
@@ -39,13 +40,13 @@ def test_matrix_test_arguments_are_read(tmp_path: Path) -> None:
     )
 
 
-def test_a_guard_needs_nothing(tmp_path: Path) -> None:
+def test_empty_needs_override_the_default(tmp_path: Path) -> None:
     (test,) = read_tests(written(tmp_path, "@matrix_test(needs=())\ndef test_a(): ...\n"), owner="mine")
     assert test.needs == ()
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("def test_a(:", "test_it.py:1: not Python"),
         ("@matrix_test(needs=NAMES)\ndef test_a(): ...", "literals only"),
@@ -53,12 +54,12 @@ def test_a_guard_needs_nothing(tmp_path: Path) -> None:
         ("@matrix_test(tiers=('gpu',))\ndef test_a(): ...", "test_it.py:2: there is no tier 'gpu'"),
     ],
 )
-def test_bad_files_are_named(tmp_path: Path, text: str, said: str) -> None:
-    with pytest.raises(InputError, match=said):
+def test_invalid_test_file_is_rejected_with_its_line(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
         read_tests(written(tmp_path, text))
 
 
-def test_the_suite_ships_its_tests() -> None:
+def test_suite_has_unique_names_and_a_gate() -> None:
     names = [test.name for test in collect_suite()]
     assert len(names) == len(set(names)) > 10
     assert any(test.gate for test in collect_suite())

@@ -1,4 +1,4 @@
-"""Which cells the rows of the matrix file ask of a release, in which mode, and how long they may take."""
+"""The cells of a release by rows of the matrix file, with their modes and timeouts."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,10 +9,10 @@ import pytest
 from patchtool.domain.release import Release
 from patchtool.domain.state import State
 from patchtool.matrix.cell import Cell, Colour, Mode, Test, Tier
-from patchtool.matrix.planning.cells import KnownRed, SeriesStates, ablation_cells
-from patchtool.matrix.planning.matrix_file import Matrix, MatrixRow
+from patchtool.matrix.planning.cells import SeriesStates, ablation_cells
+from patchtool.matrix.planning.matrix_file import KnownRed, Matrix, MatrixRow, Timeouts
 from patchtool.matrix.planning.release_plan import plan_release
-from patchtool.matrix.planning.served import Accuracy, ModelRow, ServedConfig
+from patchtool.matrix.planning.served_models import Accuracy, ServedConfig, ServedModel
 from tests.matrix.conftest import RELEASE
 
 PATH = Path("matrix.toml")
@@ -22,20 +22,22 @@ TESTS = (
     Test("c", "t.py", "c", needs=("three",)),
     Test("s", "t.py", "s", tiers=(Tier.STATIC,)),
 )
+GSM8K = (Accuracy(dataset="gsm8k", threshold=0.5),)
+MODEL = ServedModel(name="m", model="org/m", devices=4, accuracy=GSM8K)
 
 
-def row(*subsets: tuple[str, ...], **said: Any) -> MatrixRow:
-    return MatrixRow("" if subsets else "proofs", (Tier.EMULATED,), (None,), subsets, **said)
+def row(*subsets: tuple[str, ...], tier: Tier = Tier.EMULATED, **options: Any) -> MatrixRow:
+    return MatrixRow(plan="" if subsets else "proofs", tiers=(tier,), releases=("pin",), patches=subsets, **options)
 
 
-def cells(series: SeriesStates, *rows: MatrixRow, **said: Any) -> Sequence[Cell]:
-    return plan_release(Matrix(rows, (), **said), series, TESTS, RELEASE, PATH).cells
+def cells(series: SeriesStates, *rows: MatrixRow, **options: Any) -> Sequence[Cell]:
+    return plan_release(Matrix(rows=rows, **options), series, TESTS, RELEASE, PATH).cells
 
 
-def test_a_subset_is_predicted_as_ablation_does(series: SeriesStates) -> None:
-    known = [KnownRed("0.5.13", "c", "upstream")]
-    whole = {cell.id: cell for cell in ablation_cells(series, TESTS, known=known)}
-    found = plan_release(Matrix((row((), ("one", "two")),), tuple(known)), series, TESTS, RELEASE, PATH).cells
+def test_subset_has_the_same_expectations_as_in_ablation(series: SeriesStates) -> None:
+    known_red = (KnownRed(tests=("c",), releases=("0.5.13",), reason="upstream"),)
+    ablation = {cell.id: cell for cell in ablation_cells(series, TESTS, known_red=known_red)}
+    found = cells(series, row((), ("one", "two")), known_red=known_red)
     assert {(cell.patches, cell.test.name): cell.expected for cell in found} == {
         ((), "a"): Colour.RED,
         ((), "b"): Colour.RED,
@@ -44,29 +46,29 @@ def test_a_subset_is_predicted_as_ablation_does(series: SeriesStates) -> None:
         (("one", "two"), "b"): Colour.GREEN,
         (("one", "two"), "c"): Colour.RED,
     }
-    assert all((whole[cell.id].expected, whole[cell.id].reason) == (cell.expected, cell.reason) for cell in found)
+    assert all((ablation[cell.id].expected, ablation[cell.id].reason) == (cell.expected, cell.reason) for cell in found)
 
 
-def test_what_upstream_has_is_no_other_tree(series: SeriesStates) -> None:
+def test_subsets_that_differ_in_landed_patches_are_one_tree(series: SeriesStates) -> None:
     assert {cell.patches for cell in cells(series, row(("one", "three"), ("one",)))} == {("one",)}
 
 
 @pytest.mark.parametrize("state", [State.ABSENT, State.CONFLICT, State.BLOCKED, State.CRASHED, State.AMBIGUOUS])
-def test_a_tree_that_cannot_be_made_is_left_out_and_said(state: State) -> None:
+def test_subset_with_an_unavailable_patch_is_left_out_with_a_note(state: State) -> None:
     series = SeriesStates(RELEASE, {"one": State.APPLIED, "four": state}, {})
-    plan = plan_release(Matrix((row(("one", "four"), ("one",)),), ()), series, TESTS, RELEASE, PATH)
+    plan = plan_release(Matrix(rows=(row(("one", "four"), ("one",)),)), series, TESTS, RELEASE, PATH)
     assert {cell.patches for cell in plan.cells} == {("one",)}
     assert plan.notes == (f"one+four is left out on v0.5.13: four is {state.value}",)
 
 
 @pytest.mark.parametrize(("mode", "names"), [(Mode.EAGER, {"a", "c"}), (Mode.GRAPH, {"b", "c"})])
-def test_a_rows_modes_choose_its_tests(series: SeriesStates, mode: Mode, names: set[str]) -> None:
+def test_modes_of_a_row_select_its_tests(series: SeriesStates, mode: Mode, names: set[str]) -> None:
     assert {cell.test.name for cell in cells(series, row(modes=(mode,)))} == names
 
 
-def test_the_rows_time_comes_before_the_tiers_and_the_first_row_decides(series: SeriesStates) -> None:
-    rows = row((), timeout=3), row((), ("one",)), MatrixRow("proofs", (Tier.STATIC,), (None,))
-    found = cells(series, *rows, timeouts={Tier.STATIC: 1.0, Tier.EMULATED: 9.0, Tier.NPU: 5.0})
+def test_timeout_is_the_rows_or_else_the_tiers_and_the_first_row_decides(series: SeriesStates) -> None:
+    rows = row((), timeout=3.0), row((), ("one",)), row(tier=Tier.STATIC)
+    found = cells(series, *rows, timeout=Timeouts(static=1.0, emulated=9.0, npu=5.0))
     assert {(cell.tier, cell.patches): cell.timeout for cell in found} == {
         (Tier.EMULATED, ()): 3.0,
         (Tier.EMULATED, ("one",)): 9.0,
@@ -75,20 +77,15 @@ def test_the_rows_time_comes_before_the_tiers_and_the_first_row_decides(series: 
     }
 
 
-def test_a_release_that_no_row_names_is_proven(series: SeriesStates) -> None:
+def test_release_without_a_row_runs_static_and_emulated_proofs(series: SeriesStates) -> None:
     other = SeriesStates(Release("0.5.12"), series.states, series.requires)
     assert {cell.tier for cell in cells(other, row(()))} == {Tier.STATIC, Tier.EMULATED}
 
 
-MODEL = ModelRow("m", "org/m", (), devices=4, accuracy=(Accuracy("gsm8k", 0.5),))
-
-
-def test_models_are_served_in_every_mode_and_subset_of_their_row(series: SeriesStates) -> None:
-    model = ModelRow(
-        "m", "org/m", (), modes=tuple(Mode), patches=((), ("one",)), timeout=7, accuracy=(Accuracy("gsm8k", 0.5),)
-    )
-    npu = MatrixRow("proofs", (Tier.NPU,), (None,))
-    found = cells(series, npu, served=ServedConfig((model, MODEL)))
+def test_model_is_served_in_every_mode_and_subset_of_its_row(series: SeriesStates) -> None:
+    model = ServedModel(name="m", model="org/m", modes=tuple(Mode), patches=((), ("one",)), timeout=7.0, accuracy=GSM8K)
+    served = ServedConfig(model=(model, MODEL))
+    found = cells(series, row(tier=Tier.NPU), served=served)
     assert [(cell.patches, cell.test.name, cell.test.mode, cell.test.devices, cell.timeout) for cell in found] == [
         ((), "m::gsm8k[eager]", Mode.EAGER, 1, 7.0),
         ((), "m::gsm8k[graph]", Mode.GRAPH, 1, 7.0),
@@ -96,7 +93,5 @@ def test_models_are_served_in_every_mode_and_subset_of_their_row(series: SeriesS
         (("one",), "m::gsm8k[graph]", Mode.GRAPH, 1, 7.0),
         (("one", "two"), "m::gsm8k[graph]", Mode.GRAPH, 4, 14400.0),
     ]
-    eager = cells(
-        series, MatrixRow("proofs", (Tier.NPU,), (None,), modes=(Mode.EAGER,)), served=ServedConfig((model, MODEL))
-    )
+    eager = cells(series, row(tier=Tier.NPU, modes=(Mode.EAGER,)), served=served)
     assert {cell.test.mode for cell in eager} == {Mode.EAGER}

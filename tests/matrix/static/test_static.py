@@ -1,3 +1,5 @@
+"""The static checks on small trees."""
+
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +11,7 @@ from patchtool.matrix.running.run import run_cells
 from patchtool.matrix.static import STATIC_TESTS, run_static
 from patchtool.matrix.static.patched_tree import PatchedTree
 from tests.matrix.conftest import RELEASE
+from tests.matrix.waiting import LIMIT
 
 BASE = "class Base:\n    def hook(self, batch, *, late=False): ...\n    def run(self):\n        self.hook(1)\n"
 
@@ -27,7 +30,7 @@ def tree(tmp_path: Path) -> Any:
     return patched
 
 
-def complaints(check: str, patched: PatchedTree) -> str:
+def problems(check: str, patched: PatchedTree) -> str:
     test = next(test for test in STATIC_TESTS if test.function == check)
     result = run_static(Cell(RELEASE, ("one",), Tier.STATIC, test), patched)
     assert (result.outcome is Outcome.FAILED) == bool(result.detail)
@@ -35,7 +38,7 @@ def complaints(check: str, patched: PatchedTree) -> str:
 
 
 @pytest.mark.parametrize(
-    ("check", "text", "said"),
+    ("check", "text", "problem"),
     [
         ("changed_files_compile", "def f(:", "file.py:1: invalid syntax"),
         ("changed_files_compile", "return 1", "'return' outside function"),
@@ -59,31 +62,31 @@ def complaints(check: str, patched: PatchedTree) -> str:
         ("calls_fit_changed_signatures", "class C:\n    @staticmethod\n    def new(a): ...\nC.new(1)", ""),
     ],
 )
-def test_checks(tree: Any, check: str, text: str, said: str) -> None:
-    found = complaints(check, tree(text))
-    assert said in found
-    assert bool(said) == bool(found)
+def test_check_reports_its_problem_and_nothing_else(tree: Any, check: str, text: str, problem: str) -> None:
+    found = problems(check, tree(text))
+    assert problem in found
+    assert bool(problem) == bool(found)
 
 
-def test_calls_elsewhere_in_the_tree_count(tree: Any) -> None:
+def test_calls_in_other_files_are_checked(tree: Any) -> None:
     patched = tree("from sglang.srt.base import Base\nclass D(Base):\n    def hook(self): ...\n")
-    assert complaints("calls_fit_changed_signatures", patched) == ""  # Base has the method too: nobody can tell
+    assert problems("calls_fit_changed_signatures", patched) == ""  # the call in Base may be of its own method
     (patched.root / "sglang" / "srt" / "caller.py").write_text("def go(d):\n    d.hook(1)\n")
-    assert "caller.py:2: call of hook: 1 positional" in complaints("calls_fit_changed_signatures", patched)
+    assert "caller.py:2: call of hook: 1 positional" in problems("calls_fit_changed_signatures", patched)
 
 
-def test_a_check_that_takes_too_long_is_a_timeout_and_the_next_one_runs(tmp_path: Path) -> None:
+def test_slow_check_times_out_and_the_next_one_runs(tmp_path: Path) -> None:
     (tmp_path / "sglang").mkdir()
     long, short = b"x = f(1)\n" * 20_000, b"def f(): ...\n"
-    subject = ReleaseTrees(
+    trees = ReleaseTrees(
         RELEASE,
         tmp_path,
         {(name,): {"python/sglang/file.py": text} for name, text in (("long", long), ("short", short))},
     )
     test = next(test for test in STATIC_TESTS if test.function == "changed_files_compile")
     cells = [
-        Cell(RELEASE, (name,), Tier.STATIC, test, timeout=limit) for name, limit in (("long", 0.01), ("short", 60))
+        Cell(RELEASE, (name,), Tier.STATIC, test, timeout=limit) for name, limit in (("long", 0.01), ("short", LIMIT))
     ]
-    found = {result.cell.patches: result for result in run_cells(cells, [subject])}
+    found = {result.cell.patches: result for result in run_cells(cells, [trees])}
     assert (found["long",].outcome, found["long",].detail) == (Outcome.TIMEOUT, "no answer within 0.01 s")
     assert found["short",].outcome is Outcome.PASSED

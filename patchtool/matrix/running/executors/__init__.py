@@ -1,4 +1,4 @@
-"""Ways to run cells. A new one is one file here and one line in ``EXECUTORS``."""
+"""Executors, each of which runs cells somewhere. A new one is one file here and one line in ``EXECUTORS``."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ if TYPE_CHECKING:
 class Executor(Protocol):
     """Runs cells somewhere."""
 
-    def run(self, cells: Sequence[Cell], subjects: Sequence[ReleaseTrees]) -> Generator[CellResult, None, None]:
-        """Run cells and give each result as it comes: every cell exactly once, in no particular order.
+    def run(self, cells: Sequence[Cell], trees: Sequence[ReleaseTrees]) -> Generator[CellResult, None, None]:
+        """Run cells and yield each result as soon as it is known: every cell exactly once, in no particular order.
 
-        Closing the iterator, or an interrupt, ends what is still running.
+        Closing the generator, or an interrupt, ends what is still running.
 
         Args:
             cells: What to run.
-            subjects: Their trees.
+            trees: The trees of every release among them.
 
         Raises:
-            InputError: A cell has no tree.
+            InputError: There is no tree for a cell's release and subset.
             EnvironmentFault: Nothing could be started at all.
         """
 
@@ -38,7 +38,7 @@ EXECUTORS: Mapping[str, Callable[[ExecutorSettings], Executor]] = {"local": Loca
 
 
 def create_executor(name: str, settings: ExecutorSettings) -> Executor:
-    """Find an executor.
+    """Create an executor by its name.
 
     Raises:
         InputError: There is none of this name.

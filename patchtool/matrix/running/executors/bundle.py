@@ -1,4 +1,4 @@
-"""Folders and files as one block of bytes that is named by its content, so that they can travel."""
+"""Packing files for other machines, into bytes that are named by their content."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ import patchtool
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-_LEVEL = 1  # trees travel over a fast network: the cheapest compression already makes them a quarter
+_LEVEL = 1  # networks are fast, and the cheapest compression already reduces a tree to a quarter
 
 
 @dataclass(frozen=True)
 class Bundle:
-    """A compressed tar and the digest of what is in it.
+    """A compressed tar and the digest of its content.
 
     Args:
-        digest: SHA-256 over names and contents, hex; the same on every machine.
-        data: zlib-compressed.
+        digest: SHA-256 of names and contents, in hex; the same on every machine.
+        data: The tar, zlib-compressed.
     """
 
     digest: str
@@ -50,33 +50,32 @@ def pack(files: Mapping[str, bytes]) -> Bundle:
 
 
 def pack_tree(tree: Path) -> Bundle:
-    """Pack the ``sglang/`` of a tree, without what Python compiled there.
+    """Pack the ``sglang/`` of a tree, without bytecode.
 
     Args:
         tree: The folder that holds it.
     """
-    return pack(_files(tree, (tree / "sglang").rglob("*")))
+    return pack(_contents(tree, (tree / "sglang").rglob("*")))
 
 
 def pack_code(tests: Iterable[Path]) -> Bundle:
-    """Pack this package's matrix and the files of tests.
+    """Pack the part of this package that nodes run, and test files.
 
     Args:
-        tests: They are found again under ``test_path``.
+        tests: Each is packed under its ``packed_path``.
     """
     package = Path(patchtool.__file__).parent
     rooms = [(package / name).rglob("*") for name in ("domain", "emulation", "matrix")]
-    wanted = [package / "__init__.py", *(path for room in rooms for path in room)]
-    trials = {test_path(test): test.read_bytes() for test in tests}
-    return pack({**_files(package.parent, wanted), **trials})
+    code = [package / "__init__.py", *(path for room in rooms for path in room)]
+    return pack({**_contents(package.parent, code), **{packed_path(test): test.read_bytes() for test in tests}})
 
 
-def test_path(test: Path) -> str:
-    """Where a test's file is in the archive."""
-    return f"trials/{hashlib.sha256(str(test).encode()).hexdigest()[:12]}/{test.name}"
+def packed_path(test: Path) -> str:
+    """Return where a test's file is in the bundle."""
+    return f"tests/{hashlib.sha256(str(test).encode()).hexdigest()[:12]}/{test.name}"
 
 
-def _files(root: Path, paths: Iterable[Path]) -> dict[str, bytes]:
+def _contents(root: Path, paths: Iterable[Path]) -> dict[str, bytes]:
     return {
         path.relative_to(root).as_posix(): path.read_bytes()
         for path in paths

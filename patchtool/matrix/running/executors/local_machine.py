@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from patchtool.matrix.running.executors.settings import ExecutorSettings, cores, subjects_of
+from patchtool.matrix.running.executors.settings import ExecutorSettings, cores
 from patchtool.matrix.running.run import run_cells
 
 if TYPE_CHECKING:
@@ -21,8 +21,7 @@ class LocalExecutor:
     def __init__(self, settings: ExecutorSettings) -> None:
         self._settings = settings
 
-    def run(self, cells: Sequence[Cell], subjects: Sequence[ReleaseTrees]) -> Generator[CellResult, None, None]:
+    def run(self, cells: Sequence[Cell], trees: Sequence[ReleaseTrees]) -> Generator[CellResult, None, None]:
         """Run cells; see ``Executor``."""
-        subjects_of(cells, subjects)
         options = replace(self._settings.options, jobs=self._settings.workers or cores())
-        yield from run_cells(cells, subjects, options)
+        yield from run_cells(cells, trees, options)

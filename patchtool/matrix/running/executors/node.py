@@ -1,4 +1,4 @@
-"""What Ray runs on a node. It travels by value, so it needs nothing of ours there: standard library and Ray only."""
+"""The task that Ray runs on a node. Ray sends it by value: it needs only Ray and the standard library there."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-HELLO = b""
-"""The first thing a task says: it has begun."""
+STARTED = b""
+"""The first message of a task."""
 
 
-def serve(code: Sequence[Any], tree: Sequence[Any], payload: bytes, cache: str) -> Iterator[bytes]:
+def run_batch(code: Sequence[Any], tree: Sequence[Any], payload: bytes, cache: str) -> Iterator[bytes]:
     """Run a batch on this node.
 
     Args:
-        code: Digest of the archive that holds our package and the tests, and a reference to its bytes.
-        tree: The same of the pristine tree.
-        payload: What ``remote.run_payload`` understands.
+        code: Digest of the bundle with our package and the tests, and a reference to its bytes.
+        tree: The same for the pristine tree.
+        payload: Input of ``remote.run_payload``.
         cache: Folder to unpack to; empty for the user's cache.
 
     Yields:
-        ``HELLO``, then one answer per cell.
+        ``STARTED``, then one pickled result per cell.
     """
-    yield HELLO
+    yield STARTED
     base = Path(cache) if cache else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "patchtool"
     home = unpacked(base, *code)
     if str(home) not in sys.path:
-        # first, so that a package of ours that is installed on the node is not taken for the driver's
+        # first, so that the driver's patchtool is imported, not one that is installed on the node
         sys.path.insert(0, str(home))
     from patchtool.matrix.running.executors.remote import run_payload
 
@@ -44,43 +44,43 @@ def serve(code: Sequence[Any], tree: Sequence[Any], payload: bytes, cache: str) 
 
 
 def unpacked(base: Path, digest: str, reference: Any) -> Path:
-    """Find an archive's folder, and make it where it is missing or damaged.
+    """Return the folder of an unpacked bundle, and unpack it when it is missing or damaged.
 
     Args:
-        base: Folder of all archives.
-        digest: The archive's; its folder's name.
-        reference: Ray's, to its bytes; fetched only when needed.
+        base: Folder of all bundles.
+        digest: The bundle's digest, which names its folder.
+        reference: Ray's reference to the bytes, fetched only when needed.
     """
-    home, count = base / digest, base / f"{digest}.count"
+    home, size = base / digest, base / f"{digest}.size"
     base.mkdir(parents=True, exist_ok=True, mode=0o700)
-    # tasks that start at once on one node: the first unpacks, the others wait
+    # of tasks that start at once on one node, the first unpacks and the others wait
     with (base / f"{digest}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if not home.is_dir() or not count.is_file() or count.read_text() != _count(home):
+        if not home.is_dir() or not size.is_file() or size.read_text() != _size(home):
             import ray
 
             _unpack(ray.get(reference), home, base)
-            count.write_text(_count(home))
+            size.write_text(_size(home))
     return home
 
 
 def _unpack(data: bytes, home: Path, base: Path) -> None:
-    """Unpack beside and rename: a task that is killed here leaves no half folder under the name."""
-    aside = Path(tempfile.mkdtemp(prefix=".unpacking-", dir=base))
+    """Unpack to a temporary folder and rename it, so that a killed task leaves no incomplete one."""
+    temporary = Path(tempfile.mkdtemp(prefix=".unpacking-", dir=base))
     try:
         with tarfile.open(fileobj=io.BytesIO(zlib.decompress(data))) as tar:
             if hasattr(tarfile, "data_filter"):
-                tar.extractall(aside, filter="data")
+                tar.extractall(temporary, filter="data")
             else:
-                tar.extractall(aside)  # noqa: S202  packed by us; Pythons before 3.10.12 know no filter
+                tar.extractall(temporary)  # noqa: S202  packed by us; Pythons before 3.10.12 have no filter
         if home.exists():
             shutil.rmtree(home)
-        aside.rename(home)
+        temporary.rename(home)
     finally:
-        shutil.rmtree(aside, ignore_errors=True)
+        shutil.rmtree(temporary, ignore_errors=True)
 
 
-def _count(home: Path) -> str:
-    """How many files there are, and their bytes: what a cleaner took away is missed here."""
+def _size(home: Path) -> str:
+    """Count files and bytes, which changes when a cleaner removes some of them."""
     sizes = [path.stat().st_size for path in home.rglob("*") if path.is_file() and path.suffix != ".pyc"]
     return f"{len(sizes)} files {sum(sizes)} bytes"

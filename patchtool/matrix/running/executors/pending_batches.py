@@ -1,4 +1,4 @@
-"""Batches under way on a cluster: started, listened to, and started again when their worker is lost."""
+"""The batches of a run on a cluster: started, monitored, and started again when their worker is lost."""
 
 from __future__ import annotations
 
@@ -23,40 +23,42 @@ if TYPE_CHECKING:
     from patchtool.matrix.running.executors.settings import Batch, ExecutorSettings
     from patchtool.matrix.running.fingerprint import Fingerprint
 
-_TICK = 0.5
+_POLL = 0.5
 _GRACE = 30.0
-_CANCEL = 5.0
-_HOPELESS = 2
-_SERVED = 24 * 3600.0
+_CANCEL_TIMEOUT = 5.0
+_MAX_LOSSES_IN_A_ROW = 2
+"""Cells given up one after another, without a result between, after which the whole batch is given up."""
+_SERVED_ROW = 24 * 3600.0
+"""Seconds for a row of served models beside its measurements: servers start, and nothing is reported until the end."""
 
 
 @dataclass
-class _Flight:
-    """A batch on a worker.
+class _PendingBatch:
+    """A batch and its progress.
 
     Args:
-        batch: What is left to be answered when it starts.
-        left: What is still to be answered.
-        given_up: Cells given up one after another, without an answer between.
-        begun: Whether its task has said that it runs.
-        heard: When it last said anything.
+        batch: The batch.
+        left: Cells without a result.
+        given_up: Cells given up one after another, without a result between.
+        started: Whether its task has reported that it runs.
+        last_message: When its task last reported anything.
     """
 
     batch: Batch
     left: dict[str, Cell]
     given_up: int = 0
-    begun: bool = False
-    heard: float = field(default_factory=time.monotonic)
+    started: bool = False
+    last_message: float = field(default_factory=time.monotonic)
 
 
 class PendingBatches:
-    """Every batch of a run.
+    """All batches of a run.
 
     Args:
         ray: The module, connected.
         settings: How to run.
-        trees: Subjects by release.
-        expected: What the nodes' interpreters must look like.
+        trees: Trees by release.
+        expected: What the nodes' interpreters must be.
     """
 
     def __init__(
@@ -66,126 +68,124 @@ class PendingBatches:
         self._settings = settings
         self._trees = trees
         self._expected = expected
-        self._flights: dict[Any, _Flight] = {}
+        self._pending: dict[Any, _PendingBatch] = {}
         self._losses: Counter[str] = Counter()
-        self._sent: dict[Path, tuple[str, Any]] = {}
+        self._uploaded: dict[Path, tuple[str, Any]] = {}
         self._code: tuple[str, Any] = ("", None)
-        # by value: the nodes need not have us installed
+        # by value, because the nodes need not have patchtool installed
         ray.cloudpickle.register_pickle_by_value(node)
-        self._serve = ray.remote(node.serve)
+        self._task = ray.remote(node.run_batch)
 
     def results(self, batches: Sequence[Batch]) -> Iterator[CellResult]:
-        """Run batches and give each cell's result as it comes; what still runs ends with the iterator."""
+        """Run batches and yield each cell's result; closing the iterator cancels what still runs."""
         tests = sorted({Path(cell.test.path) for batch in batches for cell in batch.cells})
-        self._code = self._send(pack_code(tests))
+        self._code = self._upload(pack_code(tests))
         try:
             for batch in batches:
-                self._start(_Flight(batch, {cell.id: cell for cell in batch.cells}))
-            while self._flights:
-                ready, _ = self._ray.wait(list(self._flights), num_returns=1, timeout=_TICK)
-                for each in ready:
-                    yield from self._listen(each)
-                yield from self._silent()
+                self._start(_PendingBatch(batch, {cell.id: cell for cell in batch.cells}))
+            while self._pending:
+                ready, _ = self._ray.wait(list(self._pending), num_returns=1, timeout=_POLL)
+                for reference in ready:
+                    yield from self._receive(reference)
+                yield from self._give_up_silent()
         finally:
-            self._cancel(list(self._flights))
+            self._cancel(list(self._pending))
 
-    def _send(self, archive: Bundle) -> tuple[str, Any]:
-        # in a tuple Ray does not resolve the reference: a node that has the archive unpacked need not fetch it
-        return archive.digest, self._ray.put(archive.data)
+    def _upload(self, bundle: Bundle) -> tuple[str, Any]:
+        # Ray does not resolve a reference in a tuple, so a node that has the bundle unpacked need not fetch it
+        return bundle.digest, self._ray.put(bundle.data)
 
-    def _start(self, flight: _Flight) -> None:
-        batch = replace(flight.batch, cells=tuple(flight.left.values()))
-        subject = self._trees[batch.release]
-        if subject.tree not in self._sent:
-            self._sent[subject.tree] = self._send(pack_tree(subject.tree))
-        payload = Payload(batch, subject, self._settings.options, self._settings.node_python, self._expected)
-        needs = batch.needs
-        task = self._serve.options(
-            num_cpus=needs.pop("CPU", 0),
-            resources=needs,
-            # what was answered must not be answered again, so we start the rest again ourselves
+    def _start(self, pending: _PendingBatch) -> None:
+        batch = replace(pending.batch, cells=tuple(pending.left.values()))
+        trees = self._trees[batch.release]
+        if trees.tree not in self._uploaded:
+            self._uploaded[trees.tree] = self._upload(pack_tree(trees.tree))
+        payload = Payload(batch, trees, self._settings.options, self._settings.node_python, self._expected)
+        resources = batch.resources
+        task = self._task.options(
+            num_cpus=resources.pop("CPU", 0),
+            resources=resources,
+            # Ray would run cells again that have a result; only the others must be retried, which `_lost` does
             max_retries=0,
             num_returns="streaming",
             scheduling_strategy="SPREAD",
             name=f"patchtool {batch.release} {batch.tier.value}",
         )
-        reference = task.remote(self._code, self._sent[subject.tree], pickle.dumps(payload), self._settings.node_cache)
-        self._flights[reference] = flight
+        tree = self._uploaded[trees.tree]
+        reference = task.remote(self._code, tree, pickle.dumps(payload), self._settings.node_cache)
+        self._pending[reference] = pending
 
-    def _listen(self, reference: Any) -> Iterator[CellResult]:
-        flight = self._flights[reference]
+    def _receive(self, reference: Any) -> Iterator[CellResult]:
+        pending = self._pending[reference]
         try:
-            said = self._ray.get(next(reference))
+            message = self._ray.get(next(reference))
         except StopIteration:
-            del self._flights[reference]
-            if flight.left:
-                yield from self._lost(flight, "its worker ended early")
+            del self._pending[reference]
+            if pending.left:
+                yield from self._lost(pending, "its worker ended early")
             return
         except self._ray.exceptions.RayError as error:
-            del self._flights[reference]
-            yield from self._lost(flight, _words(error))
+            del self._pending[reference]
+            yield from self._lost(pending, _summary(error))
             return
-        flight.begun, flight.heard = True, time.monotonic()
-        if said != node.HELLO:
-            result: CellResult = pickle.loads(said)  # noqa: S301  our own, see remote.py
-            if flight.left.pop(result.cell.id, None) is not None:
-                flight.given_up = 0
+        pending.started, pending.last_message = True, time.monotonic()
+        if message != node.STARTED:
+            result: CellResult = pickle.loads(message)  # noqa: S301  our own, see remote.py
+            if pending.left.pop(result.cell.id, None) is not None:
+                pending.given_up = 0
                 yield result
 
-    def _silent(self) -> Iterator[CellResult]:
-        """Give up what says nothing for longer than a cell can take, and what no worker takes."""
+    def _give_up_silent(self) -> Iterator[CellResult]:
+        """Give up batches that report nothing for longer than a cell can take, and those that no worker starts."""
         now = time.monotonic()
-        options = self._settings.options
-        running = [each for each in self._flights.values() if each.begun]
-        lately = max((each.heard for each in self._flights.values()), default=now)
-        for reference, flight in list(self._flights.items()):
-            limit = _longest(flight, options) + _GRACE
-            if flight.begun and now - flight.heard > limit:
+        any_started = any(pending.started for pending in self._pending.values())
+        latest = max((pending.last_message for pending in self._pending.values()), default=now)
+        for reference, pending in list(self._pending.items()):
+            limit = _longest_silence(pending, self._settings.options) + _GRACE
+            if pending.started and now - pending.last_message > limit:
                 self._cancel([reference])
-                del self._flights[reference]
-                yield from self._lost(flight, f"its worker said nothing for {limit:g} s")
-            elif not flight.begun and not running and now - lately > self._settings.start_timeout:
+                del self._pending[reference]
+                yield from self._lost(pending, f"its worker reported nothing for {limit:g} s")
+            elif not pending.started and not any_started and now - latest > self._settings.start_timeout:
                 self._cancel([reference])
-                del self._flights[reference]
-                reason = f"no worker of the cluster took it within {self._settings.start_timeout:g} s"
-                yield from (CellResult(cell, Outcome.ERROR, 0.0, reason) for cell in flight.left.values())
+                del self._pending[reference]
+                reason = f"no worker of the cluster started it within {self._settings.start_timeout:g} s"
+                yield from (CellResult(cell, Outcome.ERROR, 0.0, reason) for cell in pending.left.values())
 
-    def _lost(self, flight: _Flight, reason: str) -> Iterator[CellResult]:
-        """Start what is left again; the cell that was running then is given up when that happened too often."""
-        first = next(iter(flight.left))
-        self._losses[first] += 1
-        times = self._losses[first]
-        given_up = flight.given_up
-        if times > self._settings.retries:
+    def _lost(self, pending: _PendingBatch, reason: str) -> Iterator[CellResult]:
+        """Start the remaining cells again; give up the first, which was running, when that happened too often."""
+        running = next(iter(pending.left))
+        self._losses[running] += 1
+        losses, given_up = self._losses[running], pending.given_up
+        if losses > self._settings.retries:
             given_up += 1
-            # where nothing is ever answered the fault is not the cells'
-            gone = [first] if given_up < _HOPELESS else list(flight.left)
-            for each in gone:
-                detail = f"started {times} times, and each time lost: {reason}" if each == first else f"lost: {reason}"
-                yield CellResult(flight.left.pop(each), Outcome.ERROR, 0.0, detail)
-        if flight.left:
-            self._start(_Flight(flight.batch, flight.left, given_up))
+            # when no cell ever has a result, the cells are not the cause
+            for cell_id in [running] if given_up < _MAX_LOSSES_IN_A_ROW else list(pending.left):
+                lost = f"started {losses} times, and lost each time" if cell_id == running else "lost"
+                yield CellResult(pending.left.pop(cell_id), Outcome.ERROR, 0.0, f"{lost}: {reason}")
+        if pending.left:
+            self._start(_PendingBatch(pending.batch, pending.left, given_up))
 
     def _cancel(self, references: Sequence[Any]) -> None:
-        """End tasks: first so that they can end their own children, then by force."""
+        """Cancel tasks: first so that they can end their own children, then by force."""
         for force in (False, True):
-            for each in references:
-                self._ray.cancel(each, force=force)
+            for reference in references:
+                self._ray.cancel(reference, force=force)
             if not references or force:
                 return
-            ends = [each.completed() for each in references]
-            self._ray.wait(ends, num_returns=len(ends), timeout=_CANCEL)
+            ends = [reference.completed() for reference in references]
+            self._ray.wait(ends, num_returns=len(ends), timeout=_CANCEL_TIMEOUT)
 
 
-def _longest(flight: _Flight, options: RunOptions) -> float:
-    """Seconds until a running batch must have said something; servers say nothing until all of a row is measured."""
-    seconds = [cell.timeout or options.timeout for cell in flight.left.values()] or [options.timeout]
-    if flight.batch.tier is Tier.NPU:
-        return _SERVED + 2 * sum(seconds)
-    return options.import_timeout + max(seconds)
+def _longest_silence(pending: _PendingBatch, options: RunOptions) -> float:
+    """Seconds until a running batch must have reported something."""
+    timeouts = [cell.timeout or options.timeout for cell in pending.left.values()] or [options.timeout]
+    if pending.batch.tier is Tier.NPU:
+        return _SERVED_ROW + 2 * sum(timeouts)
+    return options.import_timeout + max(timeouts)
 
 
-def _words(error: Exception) -> str:
-    """Ray's errors are pages long; what happened is in the first lines."""
+def _summary(error: Exception) -> str:
+    """Shorten an error of Ray, of which the first lines tell what happened."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return f"{type(error).__name__}: {' '.join(lines[:2])[:300]}"

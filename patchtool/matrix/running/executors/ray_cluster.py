@@ -1,4 +1,4 @@
-"""Running cells as tasks of a Ray cluster, its nodes' workers lost and all."""
+"""Running cells as tasks on a Ray cluster, whose nodes may be lost at any time."""
 
 from __future__ import annotations
 
@@ -10,77 +10,77 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from patchtool.domain.errors import EnvironmentFault, InputError
-from patchtool.matrix.cell import Cell, CellResult, Outcome, Tier
-from patchtool.matrix.running.executors.settings import ExecutorSettings, cores, needs, share_out, subjects_of
+from patchtool.matrix.cell import CellResult, Outcome, Tier
+from patchtool.matrix.release_trees import trees_by_release
+from patchtool.matrix.running.executors.settings import ExecutorSettings, cores, make_batches, resources
 from patchtool.matrix.running.fingerprint import fingerprint
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Mapping, Sequence
 
+    from patchtool.matrix.cell import Cell
     from patchtool.matrix.release_trees import ReleaseTrees
 
-TRIED = "2.60.0"
-"""The version of Ray that this was run with."""
-_KNOCK = 10.0
+TESTED_RAY = "2.60.0"
+_CONNECT_TIMEOUT = 10.0
 
 
 class RayExecutor:
-    """Runs every batch as a task on a cluster that is there, or on one that is started for the run."""
+    """Runs every batch as a task, on a running cluster or on one that is started for the run."""
 
     def __init__(self, settings: ExecutorSettings) -> None:
         self._settings = settings
 
-    def run(self, cells: Sequence[Cell], subjects: Sequence[ReleaseTrees]) -> Generator[CellResult, None, None]:
+    def run(self, cells: Sequence[Cell], trees: Sequence[ReleaseTrees]) -> Generator[CellResult, None, None]:
         """Run cells; see ``Executor``."""
         from patchtool.matrix.running.executors.pending_batches import PendingBatches
 
-        trees = subjects_of(cells, subjects)
-        ray = _ray()
+        by_release = trees_by_release(cells, trees)
+        ray = _import_ray()
         settings = self._settings
         expected = settings.expected or fingerprint(settings.options.python)
-        with _cluster(ray, settings):
+        with _connection(ray, settings):
             kinds = {(cell.tier, cell.test.devices) for cell in cells}
-            lacking = {kind: _lacking(ray, needs(*kind)) for kind in kinds}
-            able = []
+            shortages = {kind: _shortage(ray, resources(*kind)) for kind in kinds}
+            runnable = []
             for cell in cells:
-                if reason := lacking[cell.tier, cell.test.devices]:
-                    yield _refused(cell, reason)
+                if reason := shortages[cell.tier, cell.test.devices]:
+                    outcome = Outcome.SKIPPED if cell.tier is Tier.NPU else Outcome.ERROR
+                    yield CellResult(cell, outcome, 0.0, reason)
                 else:
-                    able.append(cell)
+                    runnable.append(cell)
             workers = settings.workers or int(ray.cluster_resources().get("CPU", 1))
-            flights = PendingBatches(ray, settings, trees, expected)
-            yield from flights.results(share_out(able, workers))
+            yield from PendingBatches(ray, settings, by_release, expected).results(make_batches(runnable, workers))
 
 
-def _ray() -> Any:
+def _import_ray() -> Any:
     try:
         import ray
     except ModuleNotFoundError as error:
-        raise EnvironmentFault(
-            "Ray is not installed here", hint=f"pip install 'ray=={TRIED}', or --executor local", cause=str(error)
-        ) from None
+        hint = f"pip install 'ray=={TESTED_RAY}', or --executor local"
+        raise EnvironmentFault("Ray is not installed here", hint=hint, cause=str(error)) from None
     return ray
 
 
 @contextmanager
-def _cluster(ray: Any, settings: ExecutorSettings) -> Iterator[None]:
-    """Be connected to a cluster meanwhile."""
+def _connection(ray: Any, settings: ExecutorSettings) -> Iterator[None]:
+    """Connect to a cluster, unless the caller is connected already."""
     address = settings.address or "auto"
     if address.startswith("ray://"):
         raise InputError(
-            f"{address} is a client's address, and results do not stream over it",
+            f"{address} is a Ray client address, over which results cannot be streamed",
             hint="run on a node of the cluster with --address auto or HOST:PORT, for example as a Ray job",
         )
     if ray.is_initialized():
-        yield  # the caller's connection stays the caller's
+        yield
         return
     options: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
     if address == "local":
-        # a tool does not report its user's cluster to anyone
+        # a tool must not report usage statistics about its user
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         options |= {"num_cpus": settings.workers or cores(), "include_dashboard": False}
     try:
-        _knock(address)
+        _check_listening(address)
         ray.init(address=address, **options)
     except Exception as error:
         raise EnvironmentFault(
@@ -94,28 +94,20 @@ def _cluster(ray: Any, settings: ExecutorSettings) -> Iterator[None]:
         ray.shutdown()
 
 
-def _knock(address: str) -> None:
-    """See that somebody listens: Ray itself waits minutes for an address where nobody does."""
+def _check_listening(address: str) -> None:
+    """Connect once: Ray itself waits minutes for an address where nothing listens."""
     if address == "auto":
-        noted = Path(os.environ.get("RAY_TMPDIR", "/tmp")) / "ray" / "ray_current_cluster"  # noqa: S108  Ray's own place
-        address = os.environ.get("RAY_ADDRESS") or (noted.read_text() if noted.is_file() else "")
+        file = Path(os.environ.get("RAY_TMPDIR", "/tmp")) / "ray" / "ray_current_cluster"  # noqa: S108  Ray's default
+        address = os.environ.get("RAY_ADDRESS") or (file.read_text() if file.is_file() else "")
     host, colon, port = address.rpartition(":")
     if colon and port.isdigit():
-        socket.create_connection((host.strip("[]"), int(port)), timeout=_KNOCK).close()
+        socket.create_connection((host.strip("[]"), int(port)), timeout=_CONNECT_TIMEOUT).close()
 
 
-def _lacking(ray: Any, wanted: Mapping[str, float]) -> str:
-    """Which resource no living node has enough of: Ray would let such a request wait without a word.
-
-    A batch runs on one node, so what the cluster has in all does not tell.
-    """
+def _shortage(ray: Any, required: Mapping[str, float]) -> str:
+    """Report the resource that no single node has enough of, for which Ray would silently wait for ever."""
     nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
-    for name, amount in wanted.items():
+    for name, amount in required.items():
         if not any(node.get(name, 0) >= amount for node in nodes):
             return f"no node of the cluster has {amount:g} {name}"
     return ""
-
-
-def _refused(cell: Cell, reason: str) -> CellResult:
-    outcome = Outcome.SKIPPED if cell.tier is Tier.NPU else Outcome.ERROR
-    return CellResult(cell, outcome, 0.0, reason)

@@ -1,4 +1,4 @@
-"""A batch on its way to a node and its results on the way back; both ends run the same code, by its digest."""
+"""Running a batch on a node, with the driver's own code: what a task receives and sends back."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import patchtool
 from patchtool.matrix.cell import CellResult, Outcome
-from patchtool.matrix.running.executors.bundle import test_path
+from patchtool.matrix.running.executors.bundle import packed_path
 from patchtool.matrix.running.fingerprint import fingerprint
 from patchtool.matrix.running.run import run_cells
 
@@ -26,53 +26,52 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Payload:
-    """All that a node needs to know.
+    """The input of a task.
 
     Args:
         batch: The cells.
-        subject: Their overlays; its tree is the driver's and is replaced on the node.
-        options: How to run; its interpreter is the driver's and is replaced on the node.
-        python: Interpreter of the cells there; empty for the node's own.
-        expected: What that interpreter must look like.
+        trees: Their overlays; the pristine folder is the driver's, and replaced on the node.
+        options: How to run; the interpreter is the driver's, and replaced on the node.
+        python: Interpreter of the cells on the node; empty for the node's own.
+        expected: What that interpreter must be.
     """
 
     batch: Batch
-    subject: ReleaseTrees
+    trees: ReleaseTrees
     options: RunOptions
     python: str
     expected: Fingerprint
 
 
 def run_payload(home: Path, tree: Path, payload: bytes) -> Iterator[bytes]:
-    """Run a batch on this node; every cell is answered, also where the node is not what it must be.
+    """Run a batch on this node and yield pickled results; on an unsuitable node every cell is an error.
 
     Args:
-        home: Where our code and the tests are unpacked.
-        tree: Where the tree is unpacked.
+        home: Folder with our code and the tests.
+        tree: Folder with the pristine tree.
         payload: A pickled ``Payload``.
     """
-    asked: Payload = pickle.loads(payload)  # noqa: S301  from our own driver, through Ray, which pickles all it carries
-    python = asked.python or sys.executable
-    fault = _fault(home, python, asked.expected)
-    if fault:
-        for cell in asked.batch.cells:
-            yield pickle.dumps(CellResult(cell, Outcome.ERROR, 0.0, fault))
+    task: Payload = pickle.loads(payload)  # noqa: S301  from our own driver, through Ray, which pickles all it carries
+    python = task.python or sys.executable
+    if problem := _node_problem(home, python, task.expected):
+        for cell in task.batch.cells:
+            yield pickle.dumps(CellResult(cell, Outcome.ERROR, 0.0, problem))
         return
-    originals = {cell.id: cell for cell in asked.batch.cells}
-    batch = replace(asked.batch, cells=tuple(_at_home(cell, home) for cell in asked.batch.cells))
-    options = replace(asked.options, python=python, jobs=1, cache=home.parent / "bytecode")
-    for result in run_cells(batch.cells, [replace(asked.subject, tree=tree)], options):
+    originals = {cell.id: cell for cell in task.batch.cells}
+    cells = [_with_local_path(cell, home) for cell in task.batch.cells]
+    options = replace(task.options, python=python, jobs=1, cache=home.parent / "bytecode")
+    for result in run_cells(cells, [replace(task.trees, tree=tree)], options):
         yield pickle.dumps(replace(result, cell=originals[result.cell.id]))
 
 
-def _fault(home: Path, python: str, expected: Fingerprint) -> str:
+def _node_problem(home: Path, python: str, expected: Fingerprint) -> str:
     if not Path(patchtool.__file__).is_relative_to(home):
-        return "the node had imported another patchtool before ours came"
+        return "another patchtool was already imported on the node"
     found = fingerprint(python)
     if found.digest != expected.digest:
-        return f"the node's environment is not the one that was planned for: {found.against(expected)}"
+        return f"the node's environment differs from the driver's: {found.differences(expected)}"
     return ""
 
 
-def _at_home(cell: Cell, home: Path) -> Cell:
-    return replace(cell, test=replace(cell.test, path=str(home / test_path(Path(cell.test.path)))))
+def _with_local_path(cell: Cell, home: Path) -> Cell:
+    return replace(cell, test=replace(cell.test, path=str(home / packed_path(Path(cell.test.path)))))

@@ -1,4 +1,4 @@
-"""What executors are told, and how they share cells out."""
+"""Settings that all executors share, and how they group cells into batches."""
 
 from __future__ import annotations
 
@@ -7,25 +7,18 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from patchtool.domain.errors import InputError
 from patchtool.matrix.cell import Tier
 from patchtool.matrix.options import RunOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from patchtool.domain.release import Release
     from patchtool.matrix.cell import Cell
-    from patchtool.matrix.release_trees import ReleaseTrees
     from patchtool.matrix.running.fingerprint import Fingerprint
 
-SMALLEST = 6
-"""A worker pays a tree's imports once; below this many cells a second worker costs more than it saves."""
-
-
-def needs(tier: Tier, devices: int) -> dict[str, float]:
-    """What a batch asks of a cluster's node; Ray counts the ``NPU``s of Ascend hosts by itself."""
-    return {"NPU": devices} if tier is Tier.NPU else {"CPU": 1}
+MIN_BATCH = 6
+"""A worker pays a tree's imports once; for fewer cells than this, a second worker costs more than it saves."""
 
 
 @dataclass(frozen=True)
@@ -34,13 +27,13 @@ class ExecutorSettings:
 
     Args:
         options: How a worker runs its cells.
-        workers: How many at a time; 0 for as many as there are cores.
-        address: Of the cluster; ``local`` starts one, empty takes the running one.
+        workers: Number of workers at a time; 0 for the number of cores.
+        address: Of the cluster; ``local`` starts one, empty uses the running one.
         node_python: Interpreter of the cells on a cluster's nodes; empty for the node's own.
-        node_cache: Where a node keeps unpacked trees; empty for the user's cache there.
-        expected: What a node's interpreter must look like; None for like the one here.
+        node_cache: Folder where a node keeps unpacked trees; empty for the user's cache there.
+        expected: What a node's interpreter must be; None for the same as the one here.
         retries: How often a cell is started again after its worker was lost.
-        start_timeout: Seconds without any sign of life before what has not started is given up.
+        start_timeout: Seconds in which a busy cluster must start something, before the rest is given up.
     """
 
     options: RunOptions = field(default_factory=RunOptions)
@@ -55,53 +48,44 @@ class ExecutorSettings:
 
 @dataclass(frozen=True)
 class Batch:
-    """Cells that one worker runs one after another, on one release and tier, all on as many NPUs."""
+    """Cells of one release, tier and number of NPUs, which one worker runs one after another."""
 
     release: Release
     tier: Tier
     cells: tuple[Cell, ...]
 
     @property
-    def needs(self) -> dict[str, float]:
-        """What it asks of a node."""
-        return needs(self.tier, self.cells[0].test.devices)
+    def resources(self) -> dict[str, float]:
+        """What it requires of a node."""
+        return resources(self.tier, self.cells[0].test.devices)
+
+
+def resources(tier: Tier, devices: int) -> dict[str, float]:
+    """Return what a batch requires of a cluster's node; Ray counts the ``NPU``s of Ascend hosts by itself."""
+    return {"NPU": devices} if tier is Tier.NPU else {"CPU": 1}
 
 
 def cores() -> int:
-    """How many cores this process may use."""
+    """Return the number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def subjects_of(cells: Sequence[Cell], subjects: Sequence[ReleaseTrees]) -> Mapping[Release, ReleaseTrees]:
-    """The subjects by release.
+def make_batches(cells: Sequence[Cell], workers: int) -> tuple[Batch, ...]:
+    """Group cells into one batch per release, tier and number of NPUs, split further while workers would be idle.
 
-    Raises:
-        InputError: A cell's release or subset is not among them.
-    """
-    found = {subject.release: subject for subject in subjects}
-    for cell in cells:
-        subject = found.get(cell.release)
-        if subject is None or (cell.patches and cell.patches not in subject.overlays):
-            raise InputError(f"no tree was given for {cell.id}")
-    return found
-
-
-def share_out(cells: Sequence[Cell], workers: int) -> tuple[Batch, ...]:
-    """Make batches: one per release, tier and number of NPUs, cut further while workers would be idle.
-
-    The parts stay large enough to be worth a worker.
+    No part is smaller than ``MIN_BATCH``.
 
     Args:
-        cells: In the order they are wanted.
-        workers: How many can run at a time.
+        cells: In the order they are to be run.
+        workers: Number of workers at a time.
     """
     groups: dict[tuple[Release, Tier, int], list[Cell]] = defaultdict(list)
     for cell in cells:
         groups[cell.release, cell.tier, cell.test.devices].append(cell)
-    each = max(1, workers // max(1, len(groups)))
+    workers_per_group = max(1, workers // max(1, len(groups)))
     batches: list[Batch] = []
     for (release, tier, _), group in groups.items():
-        parts = max(1, min(each, len(group) // SMALLEST))
+        parts = max(1, min(workers_per_group, len(group) // MIN_BATCH))
         size = -(-len(group) // parts)
         batches += [Batch(release, tier, tuple(group[at : at + size])) for at in range(0, len(group), size)]
     return tuple(batches)

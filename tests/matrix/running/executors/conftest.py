@@ -1,4 +1,4 @@
-"""The interpreter that executors are told to start."""
+"""The interpreter that executors start."""
 
 import sys
 from pathlib import Path
@@ -7,11 +7,12 @@ import pytest
 
 from patchtool.matrix.options import RunOptions
 from tests.matrix.running.executors.fakes import HERE
+from tests.matrix.waiting import LIMIT
 
 
 @pytest.fixture
 def python(tmp_path: Path) -> str:
-    """This interpreter, but asked for the worker it starts the one without torch."""
+    """This interpreter, which starts the worker without torch in the place of the real one."""
     script = tmp_path / "python"
     script.write_text(
         f'#!/bin/sh\nif [ "$1" = -m ]; then exec {sys.executable} {HERE / "plain_worker.py"}; fi\n'
@@ -23,4 +24,4 @@ def python(tmp_path: Path) -> str:
 
 @pytest.fixture
 def options(python: str) -> RunOptions:
-    return RunOptions(python=python, timeout=5, import_timeout=20)
+    return RunOptions(python=python, timeout=LIMIT, import_timeout=LIMIT)

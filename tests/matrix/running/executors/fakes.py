@@ -1,7 +1,7 @@
-"""Fake trees and cells for executors: no torch, no upstream."""
+"""Small trees and cells for executors, without torch and upstream."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from patchtool.domain.release import Release
@@ -11,12 +11,11 @@ from patchtool.matrix.release_trees import ReleaseTrees
 HERE = Path(__file__).parent
 
 
-def subject(tmp_path: Path, version: str = "0.5.13", body: str = "") -> ReleaseTrees:
+def trees(tmp_path: Path, version: str = "0.5.13", body: str = "") -> ReleaseTrees:
     tree = tmp_path / "trees" / version
     (tree / "sglang").mkdir(parents=True, exist_ok=True)
     (tree / "sglang" / "__init__.py").write_text(body)
-    overlays: Mapping[tuple[str, ...], Mapping[str, bytes]] = {("fix",): {"python/sglang/fix.py": b"FIXED = True\n"}}
-    return ReleaseTrees(Release(version), tree, overlays)
+    return ReleaseTrees(Release(version), tree, {("fix",): {"python/sglang/fix.py": b"FIXED = True\n"}})
 
 
 def cell(
@@ -26,13 +25,14 @@ def cell(
     number: int = 0,
     tier: Tier = Tier.EMULATED,
     devices: int = 1,
+    timeout: float = 0.0,
 ) -> Cell:
     test = Test(f"trials::{function}#{number}", str(HERE / "trials.py"), function, tiers=(tier,), devices=devices)
-    return Cell(Release(version), patches, tier, test)
+    return Cell(Release(version), patches, tier, test, timeout=timeout)
 
 
 def outcomes(results: Sequence[CellResult]) -> dict[str, Outcome]:
-    """By function; every cell must have been answered exactly once."""
-    counted = Counter(result.cell.id for result in results)
-    assert set(counted.values()) <= {1}, counted
+    """Outcomes by function; every cell must have exactly one result."""
+    counts = Counter(result.cell.id for result in results)
+    assert set(counts.values()) <= {1}, counts
     return {result.cell.test.function: result.outcome for result in results}

@@ -1,4 +1,4 @@
-"""A worker that needs no torch: the real one's protocol and forks, with tests that import nothing of upstream."""
+"""A worker without torch: the protocol and forks of the real one, with tests that import nothing of upstream."""
 
 import os
 import runpy
@@ -11,6 +11,8 @@ from patchtool.matrix.running import worker
 
 
 def prepare(setup: Mapping[str, Any]) -> str:
+    # recorded before the forks: a test that asked for its parent later might get the process that adopted it
+    os.environ.update(WORKER=str(os.getpid()), TASK=str(os.getppid()))
     sys.path.insert(0, setup["tree"])
     import sglang
 

@@ -1,4 +1,4 @@
-"""How a step of a served run can end without a number."""
+"""The error of a measurement that gives no number."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ _LINES = 8
 _BYTES = 1 << 16
 
 
-class StepFault(Exception):
-    """A step did not come to a number; it becomes the cell's outcome and never leaves this package.
+class MeasurementError(Exception):
+    """A measurement failed; this becomes its cell's outcome and never leaves this package.
 
     Args:
         outcome: ``error`` or ``timeout``.
-        detail: Which step, and what was seen.
+        detail: Which step failed, and how.
     """
 
     def __init__(self, outcome: Outcome, detail: str) -> None:
@@ -28,11 +28,10 @@ class StepFault(Exception):
 
 
 def tail(log: Path) -> str:
-    """The last lines of a log, in one line."""
+    """Return the last lines of a log in one line."""
     if not log.exists():
-        return "nothing was written"
+        return "no output"
     with log.open("rb") as file:
         file.seek(max(0, log.stat().st_size - _BYTES))
-        lines = file.read().decode(errors="replace").split("\n")
-    said = [line.strip() for line in lines if line.strip()]
-    return " | ".join(said[-_LINES:]) or "nothing was written"
+        lines = [line.strip() for line in file.read().decode(errors="replace").split("\n")]
+    return " | ".join([line for line in lines if line][-_LINES:]) or "no output"
