@@ -333,4 +333,5 @@ class Error(TypedDict):
     error: ErrorBody
 
 
-DOCUMENTS = (Apply, Unapply, Status, Diff, Explain, Fetch, Refresh, Survey, Rebase, Test, Check, New, Error)
+DOCUMENTS = (Fetch, Apply, Unapply, Status, Diff, Explain, Rebase, Survey, Test, Refresh, New, Check, Error)
+"""One for each verb, in the order of ``patchtool --help``, and the one for errors."""

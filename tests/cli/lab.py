@@ -17,6 +17,7 @@ from jsonschema import Draft202012Validator
 from referencing import Registry, Resource
 
 from patchtool.cli import main
+from patchtool.domain.documents import DOCUMENTS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     import pytest
 
 REPOSITORY = Path(__file__).resolve().parents[2]
+VERBS = tuple(document.__name__.lower() for document in DOCUMENTS if document.__name__ != "Error")
 PATCHES = ("ssm_index_layout", "mtp_tracking", "kv_copy_override", "track_index_precompute")
 NPU = "python/sglang/srt/hardware_backend/npu"
 HYBRID = f"{NPU}/attention/ascend_hybrid_linear_attn_backend.py"

@@ -12,22 +12,7 @@ from pathlib import Path
 import pytest
 
 from patchtool.cli.main import hoisted
-from tests.cli.lab import PATCHES, Person
-
-VERBS = (
-    "fetch",
-    "apply",
-    "unapply",
-    "status",
-    "diff",
-    "explain",
-    "rebase",
-    "survey",
-    "test",
-    "refresh",
-    "new",
-    "check",
-)
+from tests.cli.lab import PATCHES, VERBS, Person
 
 
 @pytest.mark.parametrize("verb", VERBS)

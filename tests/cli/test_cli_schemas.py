@@ -11,29 +11,13 @@ import pytest
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError
 
-from tests.cli.lab import REPOSITORY, SCHEMAS, Answer, Person, registry
+from tests.cli.lab import REPOSITORY, SCHEMAS, VERBS, Answer, Person, registry
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-VERBS = (
-    "apply",
-    "unapply",
-    "status",
-    "diff",
-    "explain",
-    "fetch",
-    "refresh",
-    "survey",
-    "rebase",
-    "test",
-    "check",
-    "new",
-    "error",
-)
 
-
-@pytest.mark.parametrize("name", ["common", *VERBS])
+@pytest.mark.parametrize("name", ["common", "error", *VERBS])
 def test_a_schema_is_a_schema(name: str) -> None:
     schema = json.loads((SCHEMAS / f"{name}.json").read_bytes())
     Draft202012Validator.check_schema(schema)
@@ -44,7 +28,7 @@ def test_schemas_are_those_that_the_definitions_generate() -> None:
     command = [sys.executable, str(REPOSITORY / "ci" / "schemas.py"), "--check"]
     done = subprocess.run(command, capture_output=True, check=False, text=True)
     assert done.returncode == 0, done.stderr
-    assert {path.stem for path in SCHEMAS.iterdir()} == {"common", *VERBS}
+    assert {path.stem for path in SCHEMAS.iterdir()} == {"common", "error", *VERBS}
 
 
 @pytest.mark.parametrize(
