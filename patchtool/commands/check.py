@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from patchtool.domain.errors import ExitCode
+from patchtool.domain.kinds import kind_of
 from patchtool.domain.report import Report
 from patchtool.domain.state import State
 from patchtool.workflow.session import Session
@@ -18,14 +19,12 @@ def check(session: Session) -> Report:
         InputError: Pin, series, a patch.toml or the lock cannot be read; names file and line.
     """
     project = session.own_project("check")
-    pin, patches, lock = project.pin, project.patches, project.lock  # all of them are read before the engine is loaded
-    from patchtool.semantic.lint import lint
-
+    pin, patches, lock = project.pin, project.patches, project.lock  # all of them are read before a kind is loaded
     root = f"{project.root}/"
     findings = [
         {"where": f"{c.path}:{c.line}".replace(root, ""), "problem": c.message.replace(root, "")}
         for info in patches
-        for c in lint(info)
+        for c in kind_of(info.source_file).check(info)
     ]
     notes = [f"{finding['where']}: {finding['problem']}" for finding in findings]
     for info in patches:

@@ -10,32 +10,13 @@ from patchtool.adapters.git.text_changes import TextChange, of_commit, of_diff
 from patchtool.adapters.project.project import SERIES, Project
 from patchtool.adapters.project.transaction import write_all
 from patchtool.domain.errors import InputError
+from patchtool.domain.kinds import KINDS, kind_of
 from patchtool.domain.report import Report
 from patchtool.workflow.releases import pinned_release
 from patchtool.workflow.session import Session
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 _LAYOUT = "python/"
-_CODEMOD = '''\
-"""TODO: one sentence on what is true once this patch is applied."""
-
-from patchtool.semantic import SemanticPatch, goal, replace
-
-
-class {name}(SemanticPatch):
-    """TODO: why the code before is wrong."""
-
-    scope = "TODO.method"
-    edit = replace(
-        """
-        TODO_ = before()
-        """,
-        """
-        TODO_ = after()
-        """,
-    )
-    goals = (goal("TODO: what must be there", "TODO_ = after()"),)
-'''
 _METADATA = """\
 title = "TODO: the commit's subject"
 reason = "TODO: why the fork needs it"
@@ -59,7 +40,16 @@ def new(session: Session, name: str, *, source: str | None, tree: Path | None) -
     """
     project = session.own_project("new")
     _check_name(project, name)
-    files = _drafted(_change(session, source, tree)) if source else _scaffold(name)
+    kind = kind_of(next(iter(KINDS)))
+    if source:
+        change = _change(session, source, tree)
+        target = change.path if change.path.startswith(_LAYOUT) else _LAYOUT + change.path
+        files = kind.draft(target, change.before.decode(), change.after.decode())
+    else:
+        target = "python/sglang/TODO.py"
+        files = kind.blank(name)
+    metadata = _METADATA.format(target=target, today=datetime.now(timezone.utc).date().isoformat())
+    files = {"patch.toml": metadata, **files}
     contents = {f"patches/{name}/{path}": text.encode() for path, text in files.items()}
     series = (project.root / SERIES).read_bytes()
     contents[SERIES] = series + (b"" if series.endswith(b"\n") or not series else b"\n") + f"{name}\n".encode()
@@ -93,25 +83,3 @@ def _change(session: Session, source: str, tree: Path | None) -> TextChange:
         names = ", ".join(change.path for change in changes)
         raise InputError(f"{source} changes {names}", hint="draft one patch for each file, from a diff of that file")
     return changes[0]
-
-
-def _scaffold(name: str) -> dict[str, str]:
-    words = "".join(part.capitalize() for part in name.split("_"))
-    return {"patch.toml": _metadata("python/sglang/TODO.py"), "codemod.py": _CODEMOD.format(name=words)}
-
-
-def _drafted(change: TextChange) -> dict[str, str]:
-    from patchtool.semantic.draft import draft  # late: a bare scaffold needs no parser
-
-    path = change.path if change.path.startswith(_LAYOUT) else _LAYOUT + change.path
-    before, after = change.before.decode(), change.after.decode()
-    return {
-        "patch.toml": _metadata(path),
-        "codemod.py": draft(before, after, path),
-        "cases/drafted/before.py": before,
-        "cases/drafted/after.py": after,
-    }
-
-
-def _metadata(target: str) -> str:
-    return _METADATA.format(target=target, today=datetime.now(timezone.utc).date().isoformat())

@@ -27,7 +27,7 @@ class PatchInfo(NamedTuple):
         since: The oldest release that has its targets, without ``v``, or empty for all.
         last_update: ISO date.
         digest: SHA-256 of the patch's own files, hex; the cache's and the trailer's key.
-        codemod: Path of its ``codemod.py``.
+        source_file: Path of the file that states the change, such as ``codemod.py``.
         at: ``path:Symbol`` where a person says that its scope is on this release, or empty.
     """
 
@@ -43,7 +43,7 @@ class PatchInfo(NamedTuple):
     since: str = ""
     last_update: str = ""
     digest: str = ""
-    codemod: str = ""
+    source_file: str = ""
     at: str = ""
 
     def placed(self, place: str) -> PatchInfo:
@@ -65,6 +65,22 @@ class PatchInfo(NamedTuple):
     def footprint(self) -> tuple[str, ...]:
         """Every path that a judgement of the patch depends on."""
         return (*self.targets, *self.reads)
+
+
+class Diagnostic(NamedTuple):
+    """A problem in a patch's own files.
+
+    Args:
+        path: The file.
+        line: One-based.
+        code: Short name of the rule that is violated.
+        message: One sentence.
+    """
+
+    path: str
+    line: int
+    code: str
+    message: str
 
 
 class GoalEvidence(NamedTuple):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from patchtool.domain.patch import Judgement, PatchInfo
+    from patchtool.domain.patch import Diagnostic, Judgement, PatchInfo
     from patchtool.domain.release import Release
 
 
@@ -25,7 +25,41 @@ class Tree(Protocol):
 
 
 class PatchKind(Protocol):
-    """A way to state a patch; ``semantic`` now, others later."""
+    """A way to state a patch; see ``kinds.KINDS`` for how to add one."""
+
+    def preload(self) -> None:
+        """Import all that judging may need, before the process forks."""
 
     def judge(self, info: PatchInfo, tree: Tree, release: Release | None) -> Judgement:
-        """Decide the patch's state on the tree and render it; never raises for what upstream or the patch holds."""
+        """Decide a patch's state on a tree and render it; neither upstream's code nor the patch makes it raise.
+
+        Args:
+            info: The patch.
+            tree: The tree, with the patches before it applied.
+            release: Which release that is, where known.
+        """
+
+    def check(self, info: PatchInfo) -> list[Diagnostic]:
+        """Lint a patch and test it on its own cases, without upstream's code."""
+
+    def blank(self, name: str) -> dict[str, str]:
+        """Return the files of a new patch, apart from its metadata, for the author to complete.
+
+        Args:
+            name: The patch's name, in lower case with underscores.
+
+        Returns:
+            Texts by path in the patch's folder.
+        """
+
+    def draft(self, path: str, before: str, after: str) -> dict[str, str]:
+        """Return the files of a new patch that makes a change to a file, apart from its metadata.
+
+        Args:
+            path: The file, in the git layout.
+            before: Its text without the change.
+            after: Its text with the change.
+
+        Returns:
+            Texts by path in the patch's folder.
+        """

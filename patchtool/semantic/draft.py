@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 
 from patchtool.domain.patch import PatchInfo
+from patchtool.semantic.judge import judge_file
 from patchtool.semantic.language.names import local_names_of
 from patchtool.semantic.language.nodes import walk
 from patchtool.semantic.language.scopes import DEFINITIONS, ScopeNode, first_line, symbols
 from patchtool.semantic.language.source import Source
-from patchtool.semantic.lint import judge_file
 from patchtool.semantic.load import load_draft
 from patchtool.semantic.matching.template import is_hole
 from patchtool.semantic.matching.unify import same

@@ -10,13 +10,12 @@ from __future__ import annotations
 import ast
 import traceback
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 
-from patchtool.domain.objects import blob_id
-from patchtool.domain.patch import Judgement, PatchInfo
+from patchtool.domain.patch import Diagnostic, Judgement, PatchInfo
 from patchtool.domain.state import State
-from patchtool.semantic.kind import judge_patch
+from patchtool.semantic.judge import judge_file
 from patchtool.semantic.language.nodes import walk
 from patchtool.semantic.load import CodemodError, load_codemod
 from patchtool.semantic.matching.template import TemplateError, is_hole, template
@@ -26,43 +25,27 @@ from patchtool.semantic.vocabulary.patch import Rule, SemanticPatch, Transform
 _TEMPLATES = frozenset({"anchor", "pattern", "patterns", "mention", "uses", "ahead_of", "condition", "conditions"})
 
 
-@dataclass(frozen=True)
-class Diagnostic:
-    """A problem in a patch.
-
-    Args:
-        path: The file.
-        line: One-based.
-        code: Short name of the rule that is violated.
-        message: One sentence.
-    """
-
-    path: str
-    line: int
-    code: str
-    message: str
-
-
 def lint(info: PatchInfo) -> list[Diagnostic]:
     """Check a patch's codemod and its cases.
 
     Args:
         info: The patch; its ``cases`` folder is next to its codemod.
     """
-    path = Path(info.codemod)
+    path = Path(info.source_file)
     try:
         tree = ast.parse(path.read_bytes())
-        patch = load_codemod(info.codemod)
+        patch = load_codemod(info.source_file)
     except SyntaxError as error:
-        return [Diagnostic(info.codemod, error.lineno or 1, "codemod-unusable", error.msg)]
+        return [Diagnostic(info.source_file, error.lineno or 1, "codemod-unusable", error.msg)]
     except CodemodError as error:
-        return [Diagnostic(info.codemod, 1, "codemod-unusable", str(error))]
+        return [Diagnostic(info.source_file, 1, "codemod-unusable", str(error))]
     except Exception as error:  # noqa: BLE001 -- a codemod is user code: an exception is a diagnostic
         calls = traceback.extract_tb(error.__traceback__)
-        lines = [call.lineno or 1 for call in calls if call.filename == info.codemod]
-        return [Diagnostic(info.codemod, (lines or [1])[-1], "codemod-raised", f"{type(error).__name__}: {error}")]
-    rules = [Diagnostic(info.codemod, _line(tree, text), code, why) for text, code, why in _check_rules(info, patch)]
-    return rules or list(_check_cases(info, patch, path.parent / "cases", _line(tree, patch.__name__)))
+        lines = [call.lineno or 1 for call in calls if call.filename == info.source_file]
+        return [Diagnostic(info.source_file, (lines or [1])[-1], "codemod-raised", f"{type(error).__name__}: {error}")]
+    problems = _check_rules(info, patch)
+    diagnostics = [Diagnostic(info.source_file, _line(tree, text), code, message) for text, code, message in problems]
+    return diagnostics or list(_check_cases(info, patch, path.parent / "cases", _line(tree, patch.__name__)))
 
 
 _OWN_RESULT = "result-not-landed"
@@ -158,32 +141,10 @@ def _line(tree: ast.Module, text: str) -> int:
     return next((n.lineno for n in tree.body if isinstance(n, ast.ClassDef)), 1)
 
 
-class _SingleFileTree:
-    """A tree with one file."""
-
-    def __init__(self, path: str, data: bytes) -> None:
-        self.path = path
-        self.data = data
-
-    def blob_ids(self, paths: Iterable[str]) -> Mapping[str, str]:
-        return {path: blob_id(self.data) for path in paths if path == self.path}
-
-    def read(self, path: str) -> bytes | None:
-        return self.data if path == self.path else None
-
-    def containing(self, word: str) -> list[str]:
-        return [self.path] if word.encode() in self.data else []
-
-
-def judge_file(info: PatchInfo, patch: type[SemanticPatch], data: bytes) -> Judgement:
-    """Judge a patch on the bytes of its first target."""
-    return judge_patch(info, patch, _SingleFileTree(info.targets[0], data), None)
-
-
 def _check_cases(info: PatchInfo, patch: type[SemanticPatch], folder: Path, line: int) -> Iterator[Diagnostic]:
     files = sorted(folder.glob("*/*.py"))
     if not any(file.name == "before.py" for file in files):
-        yield Diagnostic(info.codemod, 1, "no-case", "the patch has no cases/<case>/before.py")
+        yield Diagnostic(info.source_file, 1, "no-case", "the patch has no cases/<case>/before.py")
     for file in files:
         if file.name == "after.py":
             continue
@@ -193,7 +154,7 @@ def _check_cases(info: PatchInfo, patch: type[SemanticPatch], folder: Path, line
             yield Diagnostic(str(file), 1, "case-failed", problem)
         elif file.name == "before.py" and (detail := _not_landed(info, patch, judgement)):
             case = file.relative_to(folder.parent)
-            yield Diagnostic(info.codemod, line, _OWN_RESULT, f"its own result on {case} is not landed: {detail}")
+            yield Diagnostic(info.source_file, line, _OWN_RESULT, f"its own result on {case} is not landed: {detail}")
 
 
 def _check_state(judgement: Judgement, file: Path) -> str | None:

@@ -13,6 +13,7 @@ from multiprocessing import get_all_start_methods, get_context
 
 from patchtool.adapters.git.commit_tree import GitTree
 from patchtool.adapters.store.judgement_cache import JudgementCache
+from patchtool.domain.kinds import kind_of
 from patchtool.domain.patch import PatchInfo
 from patchtool.domain.release import Release
 from patchtool.workflow.rendering import Rendering, cached_rendering, render
@@ -34,8 +35,7 @@ def render_many(session: Session, jobs: Sequence[_Job]) -> list[Rendering]:
     patches = session.project.patches
     renderings = [cached_rendering(patches, tree, release, session.cache) for release, tree in jobs]
     missing = [index for index, rendering in enumerate(renderings) if rendering is None]
-    render_job = partial(_render, patches, session.cache)
-    for done, rendering in enumerate(_spread(render_job, [jobs[index] for index in missing])):
+    for done, rendering in enumerate(_spread(patches, session.cache, [jobs[index] for index in missing])):
         renderings[missing[done]] = rendering
         session.progress("judging releases", len(jobs) - len(missing) + done + 1, len(jobs))
     return [rendering for rendering in renderings if rendering is not None]
@@ -46,13 +46,13 @@ def _render(patches: Sequence[PatchInfo], cache: JudgementCache, job: _Job) -> R
     return render(patches, tree, release, cache)
 
 
-def _spread(render_job: partial[Rendering], jobs: Sequence[_Job]) -> Iterator[Rendering]:
+def _spread(patches: Sequence[PatchInfo], cache: JudgementCache, jobs: Sequence[_Job]) -> Iterator[Rendering]:
+    render_job = partial(_render, patches, cache)
     workers = min(os.cpu_count() or 1, len(jobs))
     if workers < 2 or "fork" not in get_all_start_methods():
         yield from map(render_job, jobs)
         return
-    import patchtool.semantic.kind  # before the fork, so that no worker has to
-    import patchtool.semantic.writing.write  # noqa: F401
-
+    for info in patches:
+        kind_of(info.source_file).preload()  # before the fork, so that no worker has to
     with ProcessPoolExecutor(workers, mp_context=get_context("fork")) as pool:
         yield from pool.map(render_job, jobs)

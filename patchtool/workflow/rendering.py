@@ -13,6 +13,7 @@ from typing import NamedTuple
 import patchtool
 from patchtool.adapters.store.judgement_cache import JudgementCache
 from patchtool.domain.errors import ExitCode, InputError
+from patchtool.domain.kinds import implementation_files, kind_of
 from patchtool.domain.objects import blob_id
 from patchtool.domain.patch import Change, Judgement, PatchInfo
 from patchtool.domain.ports import Tree
@@ -105,9 +106,7 @@ def select_patches(
 
 
 def _judge_now(info: PatchInfo, tree: Tree, release: Release | None) -> Judgement:
-    from patchtool.semantic.kind import SemanticKind  # late: cached judgements need no parser
-
-    judgement = SemanticKind().judge(info, tree, release)
+    judgement = kind_of(info.source_file).judge(info, tree, release)
     return judgement._replace(changes=tuple(_with_line_counts(c, judgement, tree) for c in judgement.changes))
 
 
@@ -215,7 +214,7 @@ def _key(info: PatchInfo, ids: Mapping[str, str], release: Release | None, paths
 @lru_cache(maxsize=1)
 def _engine_digest() -> str:
     """Identify this version of the engine, including edits in a checkout, by its files' sizes and times."""
-    folder = Path(patchtool.__file__).parent
-    files = [*sorted((folder / "semantic").rglob("*.py")), folder / "domain" / "patch.py"]
-    stats = [(path.relative_to(folder).as_posix(), path.stat()) for path in files]
+    root = Path(patchtool.__file__).parents[1]
+    files = [*implementation_files(root), root / "patchtool" / "domain" / "patch.py"]
+    stats = [(path.relative_to(root).as_posix(), path.stat()) for path in files]
     return patchtool.__version__ + ";".join(f"{name} {s.st_size} {s.st_mtime_ns}" for name, s in stats)

@@ -112,7 +112,7 @@ def test_every_patch_is_complained_about_in_one_run(me: Person) -> None:
         ("patches/own/patch.toml", f"{TOML}colour = 1\n", "patches/own/patch.toml:5: unknown key 'colour'"),
         ("patches/own/patch.toml", f"{TOML}title =\n", "patches/own/patch.toml:5: not TOML"),
         ("patches/own/patch.toml", f'{TOML}requires = ["own"]\n', "patches/own/patch.toml:5: requirements run"),
-        ("patches/own/codemod.py", None, "patches/own/codemod.py does not exist"),
+        ("patches/own/codemod.py", None, "patches/own has no codemod.py"),
         ("patches/series.lock", "version = 99\n", "series.lock: version 99 of the lock is not known"),
     ],
 )  # fmt: skip

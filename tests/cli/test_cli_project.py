@@ -120,7 +120,7 @@ def test_a_patch_without_a_codemod(me: Person) -> None:
     (me.project / "patches" / PATCHES[0] / "codemod.py").unlink()
     answer = me("status")
     assert answer.code == 2
-    assert f"patches/{PATCHES[0]}/codemod.py does not exist" in answer.err
+    assert f"patches/{PATCHES[0]} has no codemod.py" in answer.err
 
 
 @pytest.mark.parametrize(

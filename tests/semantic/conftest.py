@@ -57,7 +57,7 @@ class WheelTree(MemoryTree):
 def patch_info(name: str) -> PatchInfo:
     since = "" if name == "kv_copy_override" else "0.5.11"
     codemod = str(PATCHES / name / "codemod.py")
-    return PatchInfo(name, "", "", "", (TARGETS[name],), since=since, codemod=codemod)
+    return PatchInfo(name, "", "", "", (TARGETS[name],), since=since, source_file=codemod)
 
 
 def judge_bytes(name: str, data: bytes) -> Judgement:
@@ -101,7 +101,7 @@ def judge_codemod(tmp_path: Path) -> Callable[..., Judgement]:
         file = folder / "codemod.py"
         file.write_text(codemod)
         data = source.encode() if isinstance(source, str) else source
-        info = PatchInfo("p", "", "", "", (path,), codemod=str(file))
+        info = PatchInfo("p", "", "", "", (path,), source_file=str(file))
         return SemanticKind().judge(info, MemoryTree({path: data}), None)
 
     return judge

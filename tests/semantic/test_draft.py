@@ -11,7 +11,7 @@ import pytest
 
 from patchtool.domain.patch import PatchInfo
 from patchtool.semantic.draft import draft
-from patchtool.semantic.lint import judge_file
+from patchtool.semantic.judge import judge_file
 from patchtool.semantic.load import load_draft
 
 HEAD = "import os\n\n\nclass C:\n    def f(self, a, b):\n"

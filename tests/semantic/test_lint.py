@@ -42,7 +42,7 @@ COMPLAINTS = [
 
 def info(folder: Path, text: str) -> PatchInfo:
     (folder / "codemod.py").write_text(text)
-    return PatchInfo("p", "", "", "", ("m.py",), codemod=str(folder / "codemod.py"))
+    return PatchInfo("p", "", "", "", ("m.py",), source_file=str(folder / "codemod.py"))
 
 
 @pytest.mark.parametrize(("old", "new", "code", "line"), [pytest.param(*c[1:], id=c[0]) for c in COMPLAINTS])
@@ -80,4 +80,4 @@ def test_the_four_patches_have_nothing_to_complain_of(name):
     layers = "python/sglang/srt/layers/attention/"
     reads = (layers + "mamba/mamba2_metadata.py", layers + "hybrid_linear_attn_backend.py")
     codemod = str(PATCHES / name / "codemod.py")
-    assert lint(PatchInfo(name, "", "", "", ("target.py",), reads=reads, codemod=codemod)) == []
+    assert lint(PatchInfo(name, "", "", "", ("target.py",), reads=reads, source_file=codemod)) == []

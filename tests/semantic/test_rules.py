@@ -151,14 +151,14 @@ def test_the_unused_name_of_a_missing_import_is_refused(judge_codemod):
 def test_a_moved_file_is_found_by_its_symbol(tree_of, lookalike):
     name = "kv_copy_override"
     codemod = str(Path(__file__).parents[2] / "patches" / name / "codemod.py")
-    info = PatchInfo(name, "", "", "", ("python/sglang/old.py",), codemod=codemod)
+    info = PatchInfo(name, "", "", "", ("python/sglang/old.py",), source_file=codemod)
     one = tree_of({"python/sglang/new.py": lookalike(name)})
     judgement = SemanticKind().judge(info, one, None)
     assert (judgement.state.value, judgement.reason) == ("drifted", "target-moved")
     assert list(judgement.contents) == ["python/sglang/new.py"]
     two = tree_of({"python/sglang/new.py": lookalike(name), "python/sglang/too.py": lookalike(name)})
     assert SemanticKind().judge(info, two, None).state.value == "conflict"
-    since = PatchInfo(name, "", "", "", ("python/sglang/old.py",), since="0.5.11", codemod=codemod)
+    since = PatchInfo(name, "", "", "", ("python/sglang/old.py",), since="0.5.11", source_file=codemod)
     assert SemanticKind().judge(since, tree_of({}), Release("0.5.10")).state.value == "absent"
     assert SemanticKind().judge(since, tree_of({}), Release("0.5.12")).state.value == "conflict"
 

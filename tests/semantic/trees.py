@@ -69,7 +69,7 @@ def judge(name: str, tree: MemoryTree, release: str | None = None) -> Judgement:
 
 def info_of(codemod: Path, *targets: str, since: str = "") -> PatchInfo:
     """Metadata for a codemod that a test wrote."""
-    return PatchInfo(codemod.parent.name, "", "", "", targets, since=since, codemod=str(codemod))
+    return PatchInfo(codemod.parent.name, "", "", "", targets, since=since, source_file=str(codemod))
 
 
 def on_paths(info: PatchInfo, *targets: str) -> PatchInfo:

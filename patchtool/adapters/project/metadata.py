@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from patchtool.domain.errors import InputError
+from patchtool.domain.kinds import KINDS, source_files
 from patchtool.domain.patch import PatchInfo
 from patchtool.domain.release import Release
 from patchtool.domain.toml_text import invalid, parse_toml
@@ -35,7 +36,8 @@ def read_patch(folder: Path) -> PatchInfo:
     Raises:
         InputError: A file is missing, or a key is unknown, missing or has a wrong value; names file and line.
     """
-    files = {name: _read(folder / name) for name in ("codemod.py", "patch.toml")}
+    source_file = _source_file(folder)
+    files = {name: _read(folder / name) for name in (source_file, "patch.toml")}
     digest = hashlib.sha256()
     for name, data in files.items():
         digest.update(b"%s %d\n" % (name.encode(), len(data)))
@@ -57,7 +59,7 @@ def read_patch(folder: Path) -> PatchInfo:
         since=Release.parse(table["since"]).version if table.get("since") else "",
         last_update=table.get("last-update", ""),
         digest=digest.hexdigest(),
-        codemod=str(folder / "codemod.py"),
+        source_file=str(folder / source_file),
     )
 
 
@@ -94,8 +96,16 @@ def _broken_rules(table: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
         yield "since", error.message, 'since = "0.5.11"'
 
 
+def _source_file(folder: Path) -> str:
+    names = source_files(path.name for path in folder.iterdir())
+    if len(names) == 1:
+        return names[0]
+    problem = f"has {' and '.join(names)}" if names else f"has no {' or '.join(KINDS)}"
+    raise InputError(f"{folder} {problem}", hint="a patch has patch.toml and one file that states the change")
+
+
 def _read(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except FileNotFoundError:
-        raise InputError(f"{path} does not exist", hint="every patch has patch.toml and codemod.py") from None
+        raise InputError(f"{path} does not exist", hint="every patch has patch.toml") from None

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from patchtool.adapters.project.metadata import read_patch
 from patchtool.domain.errors import InputError, RefusedError
+from patchtool.domain.kinds import source_files
 from patchtool.domain.lock import Lock
 from patchtool.domain.patch import PatchInfo
 from patchtool.domain.pin import EXAMPLE, Pin, parse_pin
@@ -55,7 +56,7 @@ class Project:
         path = self.root / SERIES
         text = _text(path)
         entries = parse_series(text, str(path))
-        folders = {p.name for p in path.parent.iterdir() if (p / "patch.toml").exists() or (p / "codemod.py").exists()}
+        folders = {p.name for p in path.parent.iterdir() if p.is_dir() and _is_patch(p)}
         for entry in entries:
             if entry.name not in folders:
                 raise InputError(
@@ -109,6 +110,11 @@ class Project:
         """
         path = self.root / LOCK
         return Lock.from_document(parse_toml(path.read_bytes(), str(path)), str(path)) if path.exists() else Lock()
+
+
+def _is_patch(folder: Path) -> bool:
+    names = {path.name for path in folder.iterdir()}
+    return "patch.toml" in names or bool(source_files(names))
 
 
 def _text(path: Path) -> str:

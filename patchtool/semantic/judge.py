@@ -1,0 +1,177 @@
+"""Judging one loaded patch on a tree: its state, and the rendering, verified by judging it again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from patchtool.domain.objects import blob_id
+from patchtool.domain.patch import Candidate, Change, GoalEvidence, Judgement, PatchInfo, Site
+from patchtool.domain.ports import Tree
+from patchtool.domain.release import Release
+from patchtool.domain.state import State
+from patchtool.semantic.judging.candidates import nearest_candidates
+from patchtool.semantic.judging.decide import Decision, decide
+from patchtool.semantic.judging.examine import RuleVerdict, examine
+from patchtool.semantic.judging.facts import missing_facts
+from patchtool.semantic.language.scopes import DEFINITIONS
+from patchtool.semantic.language.source import ParseError, Source
+from patchtool.semantic.vocabulary.goals import GoalStatus
+from patchtool.semantic.vocabulary.patch import Rule, SemanticPatch
+from patchtool.semantic.writing.fill import CannotFill
+
+
+class Targets(NamedTuple):
+    """A patch's target files in a tree.
+
+    Args:
+        sources: The parsed files by the path in the patch's metadata.
+        moved: The new paths of files that moved, by the path in the metadata.
+    """
+
+    sources: dict[str, Source]
+    moved: dict[str, str]
+
+
+def judge_patch(info: PatchInfo, patch: type[SemanticPatch], tree: Tree, release: Release | None) -> Judgement:
+    """Decide the state of a loaded patch and render it.
+
+    Raises:
+        Exception: Whatever the patch's own code raises.
+    """
+    rules = [r if r.target else replace(r, target=info.targets[0]) for r in patch.all_rules()]
+    if info.at:
+        path, _, symbol = info.at.rpartition(":")
+        rules = [replace(rule, target=path, scope=relocated(rule.scope, symbol)) for rule in rules]
+        info = info._replace(targets=(path,))
+    targets = _read_targets(info, rules, tree, release)
+    if isinstance(targets, Judgement):
+        return targets
+    verdicts = _examine_all(patch, rules, targets.sources)
+    decision = decide(verdicts, independent=patch.independent)
+    judgement = _judgement(decision, verdicts, targets.sources)
+    if not decision.write:
+        return judgement
+    missing, notes = missing_facts(patch.facts, tree)
+    judgement = judgement._replace(notes=notes)
+    if missing:
+        judgement = judgement.as_state(State.CONFLICT, "fact-missing", missing)
+    else:
+        judgement = _render(patch, rules, decision, targets, judgement)
+    return judgement._replace(consulted=bool(patch.facts))
+
+
+def _render(
+    patch: type[SemanticPatch], rules: Sequence[Rule], decision: Decision, targets: Targets, judgement: Judgement
+) -> Judgement:
+    from patchtool.semantic.writing.write import write_rules  # late: a landed patch writes nothing
+
+    try:
+        after = write_rules(decision.write, targets.sources)
+    except CannotFill as error:
+        return judgement.as_state(State.CONFLICT, error.reason, error.detail)
+    outcome = decide(_examine_all(patch, rules, after), independent=patch.independent)
+    if outcome.state is not State.LANDED:
+        detail = f"after writing: {outcome.detail or outcome.state.value}"
+        return judgement.as_state(State.CONFLICT, "result-not-landed", detail)
+    changed = [(old, after[named]) for named, old in targets.sources.items() if after[named].data != old.data]
+    changes = tuple(Change(old.path, blob_id(old.data), blob_id(new.data)) for old, new in changed)
+    contents = {new.path: new.data for _, new in changed}
+    goals = tuple(goal._replace(held_after=True) for goal in judgement.goals)
+    rendered = judgement._replace(goals=goals, changes=changes, contents=contents)
+    if targets.moved:
+        moved = ", ".join(f"{old} is now {new}" for old, new in targets.moved.items())
+        return rendered.as_state(State.DRIFTED, "target-moved", moved)
+    return rendered
+
+
+def relocated(scope: str, symbol: str) -> str:
+    """Return a rule's scope at the location that the user gave.
+
+    Args:
+        scope: As stated by the rule, ``Class.method``.
+        symbol: The new symbol; with fewer parts than the scope, it replaces the scope's first parts.
+    """
+    new = symbol.split(".")
+    return ".".join(new + scope.split(".")[len(new) :])
+
+
+def _examine_all(patch: type[SemanticPatch], rules: Sequence[Rule], sources: dict[str, Source]) -> list[RuleVerdict]:
+    """Examine every rule; names that one rule finds are used by the next."""
+    names = dict(patch.names)
+    return [examine(rule, sources[rule.target], names) for rule in rules]
+
+
+def _read_targets(info: PatchInfo, rules: Sequence[Rule], tree: Tree, release: Release | None) -> Targets | Judgement:
+    """Read and parse the targets, or judge the patch where that is impossible; a file that moved is found by symbol."""
+    sources: dict[str, Source] = {}
+    moved: dict[str, str] = {}
+    for path in info.targets:
+        data, actual = tree.read(path), path
+        if data is None:
+            if info.since and release is not None and release < Release(info.since):
+                return Judgement(State.ABSENT, "before-since", f"{path} does not exist before v{info.since}")
+            files = _files_defining([rule.scope for rule in rules if rule.target == path], tree)
+            if len(files) != 1:
+                detail = f"{path} does not exist" + (f"; {', '.join(files)} define its symbols" if files else "")
+                near = tuple(Candidate(file, 1, rules[0].scope, 1.0, "") for file in files)
+                return Judgement(State.CONFLICT, "target-missing", detail, candidates=near)
+            actual = moved[path] = files[0]
+            data = tree.read(actual) or b""
+        try:
+            sources[path] = Source.parse(actual, data)
+        except ParseError as error:
+            return Judgement(State.CONFLICT, "target-unparsable", str(error))
+    return Targets(sources, moved)
+
+
+def _files_defining(scopes: Sequence[str], tree: Tree) -> list[str]:
+    """Files that define the outermost symbols of all these scopes."""
+    symbols = sorted({scope.split(".")[0] for scope in scopes})
+    files = [{p for p in tree.containing(s) if _defines(tree.read(p) or b"", s)} for s in symbols]
+    return sorted(set.intersection(*files)) if files else []
+
+
+def _defines(data: bytes, symbol: str) -> bool:
+    try:
+        body = Source.parse("", data).tree.body
+    except ParseError:
+        return False
+    return any(isinstance(statement, DEFINITIONS) and statement.name == symbol for statement in body)
+
+
+def _judgement(decision: Decision, verdicts: Sequence[RuleVerdict], sources: dict[str, Source]) -> Judgement:
+    """Return a decision with its evidence, before anything is rendered."""
+    goals = []
+    for verdict in verdicts:
+        for name, result in verdict.goals.items():
+            met = result.status is GoalStatus.MET
+            evidence = f"{verdict.path}:{result.line}" if result.line else result.detail
+            goals.append(GoalEvidence(name, met, met, evidence))
+    sites = tuple(Site(v.path, m.line, a.scope.symbol, v.rule.name) for v in verdicts for a, m in v.matches)
+    missing = [v for v in verdicts if decision.state is State.CONFLICT and not v.matches and not v.landed]
+    near = tuple(c for verdict in missing for c in nearest_candidates(verdict, sources[verdict.rule.target]))
+    return Judgement(decision.state, decision.reason, decision.detail, tuple(goals), sites, near)
+
+
+class _SingleFileTree:
+    """A tree with one file."""
+
+    def __init__(self, path: str, data: bytes) -> None:
+        self.path = path
+        self.data = data
+
+    def blob_ids(self, paths: Iterable[str]) -> Mapping[str, str]:
+        return {path: blob_id(self.data) for path in paths if path == self.path}
+
+    def read(self, path: str) -> bytes | None:
+        return self.data if path == self.path else None
+
+    def containing(self, word: str) -> list[str]:
+        return [self.path] if word.encode() in self.data else []
+
+
+def judge_file(info: PatchInfo, patch: type[SemanticPatch], data: bytes) -> Judgement:
+    """Judge a patch on the bytes of its first target."""
+    return judge_patch(info, patch, _SingleFileTree(info.targets[0], data), None)
