@@ -1,4 +1,4 @@
-"""The face: verbs of a few lines each, and the one place where errors become words and exit codes."""
+"""The command line: one function per verb, formats of reports, and the one place that turns errors into exit codes."""
 
 from patchtool.cli.main import main, run
 

@@ -1,4 +1,4 @@
-"""The verbs as Typer commands: options in, a command called, its report shown."""
+"""The verbs as Typer commands: options in, one command called, its report shown."""
 
 from __future__ import annotations
 
@@ -9,19 +9,9 @@ from typing import Annotated
 import typer
 
 import patchtool
+from patchtool.cli import runtime
 from patchtool.cli.options import GlobalOptions, OutputOptions
-from patchtool.cli.runtime import mapped as _mapped
-from patchtool.cli.runtime import one_of as _one_of
-from patchtool.cli.runtime import page as _page
-from patchtool.cli.runtime import paged as _paged
-from patchtool.cli.runtime import path as _path
-from patchtool.cli.runtime import remember, wants_json
-from patchtool.cli.runtime import run_for_page as _run_for_page
-from patchtool.cli.runtime import seconds as _seconds
-from patchtool.cli.runtime import session as _session
-from patchtool.cli.runtime import show as _show
-from patchtool.cli.runtime import tested as _tested
-from patchtool.domain.errors import InputError
+from patchtool.cli.runtime import path, session, show
 
 app = typer.Typer(
     name="patchtool",
@@ -32,24 +22,26 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-
+Names = list[str] | None
 OnOption = Annotated[str | None, typer.Option("--on", metavar="RELEASE", help="Another release than the pin.")]
-HtmlOption = Annotated[str | None, typer.Option("--html", metavar="FILE", help="Write one self-contained page.")]
-TreeOption = Annotated[str | None, typer.Option("--tree", metavar="DIR", help="A folder with SGLang, as it is.")]
+HtmlOption = Annotated[str | None, typer.Option("--html", metavar="FILE", help="Write a self-contained HTML page.")]
+TreeOption = Annotated[
+    str | None, typer.Option("--tree", metavar="DIR", help="A checkout, unpacked wheel or site-packages with SGLang.")
+]
 
 
-def _version(asked: bool) -> None:
-    if asked:
+def _version(wanted: bool) -> None:
+    if wanted:
         sys.stdout.write(f"patchtool {patchtool.__version__}\n")
         raise typer.Exit
 
 
 @app.callback()
-def everywhere(
+def global_options(
     project: Annotated[str | None, typer.Option("-C", "--project", metavar="DIR", help="The project folder.")] = None,
-    json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
-    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Only what is needed.")] = False,
-    verbose: Annotated[bool, typer.Option("-v", "--verbose", help="Evidence, notes, tracebacks.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Print results only, no notes.")] = False,
+    verbose: Annotated[bool, typer.Option("-v", "--verbose", help="Print evidence and tracebacks too.")] = False,
     offline: Annotated[bool, typer.Option("--offline", help="Never use the network.")] = False,
     no_color: Annotated[bool, typer.Option("--no-color", help="No colours; NO_COLOR does the same.")] = False,
     store: Annotated[
@@ -57,83 +49,77 @@ def everywhere(
         typer.Option("--store", metavar="DIR", help="The store, default $PATCHTOOL_STORE or the user's cache."),
     ] = None,
     find_links: Annotated[
-        str | None, typer.Option("--find-links", metavar="DIR", help="Take wheels from here, not from the network.")
+        str | None, typer.Option("--find-links", metavar="DIR", help="Take wheels from this folder, not the index.")
     ] = None,
     lock_timeout: Annotated[
         str | None,
         typer.Option("--lock-timeout", metavar="SECONDS", help="How long to wait for another run, default 60."),
     ] = None,
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
-    """Options that may stand before or behind any verb."""
+    """Set the options that may be before or after any verb."""
     del version
-    remember(
-        GlobalOptions(
-            OutputOptions(json, quiet, verbose, not no_color), project, store, offline, find_links, lock_timeout
-        )
-    )
+    output = OutputOptions(json, quiet, verbose, not no_color)
+    runtime.set_options(GlobalOptions(output, project, store, offline, find_links, lock_timeout))
 
 
 @app.command(epilog="Example: patchtool fetch v0.5.14")
 def fetch(
     releases: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="[RELEASE|FILE]...", help="Releases, or a wheel's path; default the pin."),
+        Names, typer.Argument(metavar="[RELEASE|FILE]...", help="Releases, or paths of wheels; default the pin.")
     ] = None,
 ) -> int:
     """Bring releases into the local store, verified by hash."""
     from patchtool.commands.fetch import fetch as command
 
-    return _show(command(_session(), tuple(releases or ())))
+    return show(command(session(), tuple(releases or ())))
 
 
 @app.command(epilog="Example: patchtool apply --output build/sglang")
 def apply(
     output: Annotated[
-        str | None, typer.Option("--output", metavar="DIR", help="Where to, default build/sglang-v<release>.")
+        str | None,
+        typer.Option("--output", metavar="DIR", help="Where to write, default build/sglang-v<release>."),
     ] = None,
     tree: TreeOption = None,
-    only: Annotated[
-        list[str] | None, typer.Option("--only", metavar="PATCH", help="This patch, not the others.")
-    ] = None,
-    skip: Annotated[list[str] | None, typer.Option("--skip", metavar="PATCH", help="Not this patch.")] = None,
+    only: Annotated[Names, typer.Option("--only", metavar="PATCH", help="Apply this patch only; repeatable.")] = None,
+    skip: Annotated[Names, typer.Option("--skip", metavar="PATCH", help="Leave out this patch; repeatable.")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Write nothing.")] = False,
-    diff: Annotated[bool, typer.Option("--diff", help="Show the diff as well.")] = False,
-    fetch: Annotated[bool, typer.Option("--fetch/--no-fetch", help="Fetch the pin where it is missing.")] = True,
+    diff: Annotated[bool, typer.Option("--diff", help="Print the diff too.")] = False,
+    fetch: Annotated[bool, typer.Option("--fetch/--no-fetch", help="Fetch the pin if it is missing.")] = True,
     commit: Annotated[
         bool, typer.Option("--commit/--no-commit", help="Commit in a git checkout, or edit files only.")
     ] = True,
     force: Annotated[bool, typer.Option("--force", help="Write to a tree of another release than the pin.")] = False,
 ) -> int:
-    """Render the series and write the patched tree."""
+    """Apply the series and write the patched tree."""
     from patchtool.commands.apply import ApplyOptions
     from patchtool.commands.apply import apply as command
 
-    if output and tree:
-        raise InputError("--output and --tree exclude each other", hint="--output makes a tree, --tree patches one")
+    runtime.exclude("--output writes a new tree, --tree patches an existing one", output=output, tree=tree)
     options = ApplyOptions(
-        _path(output), _path(tree), tuple(only or ()), tuple(skip or ()), dry_run, diff, fetch, commit, force
+        path(output), path(tree), tuple(only or ()), tuple(skip or ()), dry_run, diff, fetch, commit, force
     )
-    return _show(command(_session(), options))
+    return show(command(session(), options))
 
 
 @app.command(epilog="Example: patchtool unapply --tree ~/sglang")
 def unapply(tree: Annotated[str, typer.Option("--tree", metavar="DIR", help="The folder it was applied to.")]) -> int:
-    """Take the series out of a tree again, byte for byte."""
+    """Remove the series from a tree, byte for byte."""
     from patchtool.commands.unapply import unapply as command
 
-    return _show(command(_session(), Path(tree)))
+    return show(command(session(), Path(tree)))
 
 
 @app.command(epilog="Example: patchtool status --on v0.5.14")
 def status(on: OnOption = None, tree: TreeOption = None) -> int:
-    """Tell the state of every patch; never writes."""
+    """Show the state of every patch; never writes."""
     from patchtool.commands.status import status as command
 
-    _one_of(on, tree)
-    return _show(command(_session(), on=on, tree=_path(tree)))
+    runtime.exclude("--on names a release, --tree a folder", on=on, tree=tree)
+    return show(command(session(), on=on, tree=path(tree)))
 
 
 @app.command(epilog="Example: patchtool diff --patch mtp_tracking")
@@ -150,8 +136,8 @@ def diff(
     from patchtool.commands.diff import diff_range
 
     if between:
-        return _show(diff_range(_session(), between))
-    return _show(command(_session(), on=on, patch=patch, as_stat=stat))
+        return show(diff_range(session(), between))
+    return show(command(session(), on=on, patch=patch, as_stat=stat))
 
 
 @app.command(epilog="Example: patchtool explain mtp_tracking --on v0.5.14")
@@ -160,11 +146,11 @@ def explain(
     on: OnOption = None,
     tree: TreeOption = None,
 ) -> int:
-    """Tell why a patch has the state it has."""
+    """Explain a patch's state, with all evidence."""
     from patchtool.commands.explain import explain as command
 
-    _one_of(on, tree)
-    return _show(command(_session(), patch, on=on, tree=_path(tree)))
+    runtime.exclude("--on names a release, --tree a folder", on=on, tree=tree)
+    return show(command(session(), patch, on=on, tree=path(tree)))
 
 
 @app.command(epilog="Example: patchtool rebase --to v0.5.14 --dry-run")
@@ -172,102 +158,110 @@ def rebase(
     to: Annotated[str, typer.Option("--to", metavar="RELEASE", help="A release, newer or older, or latest.")],
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the plan, write nothing.")] = False,
     accept: Annotated[
-        list[str] | None, typer.Option("--accept", metavar="PATCH", help="Its drift or dispute was reviewed.")
+        Names, typer.Option("--accept", metavar="PATCH", help="Accept its drift or dispute, which was reviewed.")
     ] = None,
-    reason: Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why it is fine.")] = "",
+    reason: Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why it is accepted, for the lock.")] = "",
     at: Annotated[
-        list[str] | None, typer.Option("--at", metavar="PATCH=PATH:SYMBOL", help="Where its scope is now.")
+        Names, typer.Option("--at", metavar="PATCH=PATH:SYMBOL", help="Where its scope is on the new release.")
     ] = None,
 ) -> int:
     """Move pin and series to another release."""
     from patchtool.commands.rebase import rebase as command
 
     accepted, scopes = tuple(accept or ()), tuple(at or ())
-    return _show(command(_session(), to, dry_run=dry_run, accepted=accepted, reason=reason, at=scopes))
+    return show(command(session(), to, dry_run=dry_run, accepted=accepted, reason=reason, at=scopes))
 
 
 @app.command(epilog="Example: patchtool survey --since v0.5.12 --bisect mtp_tracking")
 def survey(
-    releases: Annotated[list[str] | None, typer.Argument(metavar="[RELEASE]...", help="Releases, default all.")] = None,
-    since: Annotated[str | None, typer.Option("--since", metavar="RELEASE", help="The oldest.")] = None,
-    until: Annotated[str | None, typer.Option("--until", metavar="RELEASE", help="The newest.")] = None,
+    releases: Annotated[Names, typer.Argument(metavar="[RELEASE]...", help="Releases, default all.")] = None,
+    since: Annotated[str | None, typer.Option("--since", metavar="RELEASE", help="The oldest release.")] = None,
+    until: Annotated[str | None, typer.Option("--until", metavar="RELEASE", help="The newest release.")] = None,
     bisect: Annotated[
-        str | None, typer.Option("--bisect", metavar="PATCH", help="Name where its state changed.")
+        str | None, typer.Option("--bisect", metavar="PATCH", help="Name the releases where its state changed.")
     ] = None,
-    markdown: Annotated[bool, typer.Option("--markdown", help="A Markdown table.")] = False,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print a Markdown table.")] = False,
     html: HtmlOption = None,
     tests: Annotated[
-        str, typer.Option("--tests", metavar="FILE", help="A saved test --json, as a section of the page.")
+        str, typer.Option("--tests", metavar="FILE", help="Add a saved test --json to the HTML page.")
     ] = "",
 ) -> int:
-    """Tell the state of every patch over many releases."""
+    """Show the state of every patch over many releases."""
     from patchtool.commands.survey import survey as command
 
-    page = _page(html, markdown)
-    run = _run_for_page(tests, page)
-    diffs = page is not None or wants_json()
-    report = command(_session(), tuple(releases or ()), since=since, until=until, bisect=bisect, diffs=diffs)
-    return _paged(report, page, run) if page else _mapped(report, markdown)
+    runtime.exclude("run it twice; the second run is cached", markdown=markdown, html=html)
+    page = runtime.page_target(html)
+    run = runtime.saved_run(tests, page)
+    diffs = page is not None or runtime.options.output.json
+    report = command(session(), tuple(releases or ()), since=since, until=until, bisect=bisect, diffs=diffs)
+    return show(runtime.with_survey_page(report, page, run) if page else report, markdown=markdown)
 
 
 @app.command(epilog="Example: patchtool test --release v0.5.14 --tier emulated")
 def test(
     release: Annotated[
-        list[str] | None, typer.Option("--release", metavar="RELEASE", help="A release instead of the pin, or all.")
+        Names, typer.Option("--release", metavar="RELEASE", help="A release instead of the pin, or all.")
     ] = None,
     tree: TreeOption = None,
-    patch: Annotated[
-        list[str] | None, typer.Option("--patch", metavar="NAME", help="Only tests of this patch.")
-    ] = None,
-    tier: Annotated[list[str] | None, typer.Option("--tier", metavar="TIER", help="static, emulated or npu.")] = None,
+    patch: Annotated[Names, typer.Option("--patch", metavar="NAME", help="Only tests of this patch.")] = None,
+    tier: Annotated[Names, typer.Option("--tier", metavar="TIER", help="static, emulated or npu.")] = None,
     mode: Annotated[str, typer.Option("--mode", metavar="MODE", help="eager or graph.")] = "",
-    select: Annotated[str, typer.Option("-k", "--select", metavar="TEXT", help="Only cells whose id has it.")] = "",
-    fail_fast: Annotated[bool, typer.Option("--fail-fast", help="Stop at the first that is not as expected.")] = False,
+    select: Annotated[
+        str, typer.Option("-k", "--select", metavar="TEXT", help="Only cells whose id contains this.")
+    ] = "",
+    fail_fast: Annotated[bool, typer.Option("--fail-fast", help="Stop at the first unexpected outcome.")] = False,
     timeout: Annotated[
         str, typer.Option("--timeout", metavar="SECONDS", help="Per cell, default the row's or the tier's.")
     ] = "",
-    python: Annotated[str, typer.Option("--python", metavar="FILE", help="The cells' interpreter, with torch.")] = "",
+    python: Annotated[
+        str, typer.Option("--python", metavar="FILE", help="The interpreter for cells, with torch installed.")
+    ] = "",
     executor: Annotated[str, typer.Option("--executor", metavar="NAME", help="local or ray.")] = "local",
-    address: Annotated[str, typer.Option("--address", metavar="ADDRESS", help="Of the Ray cluster, or local.")] = "",
-    fresh: Annotated[bool, typer.Option("--fresh", help="Run everything again.")] = False,
-    rerun_failed: Annotated[bool, typer.Option("--rerun-failed", help="Only what was off last time.")] = False,
+    address: Annotated[
+        str, typer.Option("--address", metavar="ADDRESS", help="The Ray cluster's address, or local.")
+    ] = "",
+    fresh: Annotated[bool, typer.Option("--fresh", help="Run every cell again, ignore cached results.")] = False,
+    rerun_failed: Annotated[
+        bool, typer.Option("--rerun-failed", help="Only cells that were not as expected last time.")
+    ] = False,
     junit: Annotated[str, typer.Option("--junit", metavar="FILE", help="Write JUnit XML.")] = "",
-    annotate: Annotated[bool, typer.Option("--github", help="Add GitHub annotations.")] = False,
+    annotate: Annotated[bool, typer.Option("--github", help="Print GitHub annotations too.")] = False,
     html: HtmlOption = None,
 ) -> int:
     """Run the test matrix on the patched tree."""
     from patchtool.commands.test import test as command
     from patchtool.workflow.matrix_run import MatrixOptions
 
-    page = _page(html)
+    page = runtime.page_target(html)
     options = MatrixOptions(
         releases=tuple(release or ()),
-        tree=_path(tree),
+        tree=path(tree),
         patches=tuple(patch or ()),
         tiers=tuple(tier or ()),
         mode=mode,
         select=select,
         fail_fast=fail_fast,
-        timeout=_seconds("--timeout", timeout),
+        timeout=runtime.seconds("--timeout", timeout),
         python=python,
         executor=executor,
         address=address,
         fresh=fresh,
         rerun_failed=rerun_failed,
     )
-    return _tested(*command(_session(), options), junit, annotate, page)
+    report, run = command(session(), options)
+    return show(runtime.with_test_outputs(report, run, junit=junit, annotate=annotate, target=page))
 
 
 @app.command(epilog="Example: patchtool refresh mtp_tracking")
 def refresh(
     patches: Annotated[
-        list[str] | None, typer.Argument(metavar="[PATCH]...", help="Edited patches, default any.")
+        Names, typer.Argument(metavar="[PATCH]...", help="The patches that were edited, default any.")
     ] = None,
 ) -> int:
-    """Record anew what the series comes to on the pin."""
+    """Render the series on the pin again and update the lock."""
     from patchtool.commands.refresh import refresh as command
 
-    return _show(command(_session(), tuple(patches or ())))
+    return show(command(session(), tuple(patches or ())))
 
 
 @app.command(epilog="Example: patchtool new my_fix --from my-fix.patch")
@@ -281,10 +275,10 @@ def new(
         str | None, typer.Option("--tree", metavar="DIR", help="The checkout that has the commit, default here.")
     ] = None,
 ) -> int:
-    """Scaffold a patch."""
+    """Create a patch."""
     from patchtool.commands.new import new as command
 
-    return _show(command(_session(), name, source=source, tree=_path(tree)))
+    return show(command(session(), name, source=source, tree=path(tree)))
 
 
 @app.command(epilog="Example: patchtool check")
@@ -292,4 +286,4 @@ def check() -> int:
     """Lint series, metadata, templates and cases, without a network."""
     from patchtool.commands.check import check as command
 
-    return _show(command(_session()))
+    return show(command(session()))

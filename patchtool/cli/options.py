@@ -1,4 +1,4 @@
-"""How a run talks, and the options that every verb has."""
+"""The options that every verb has."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class OutputOptions(NamedTuple):
-    """How this run talks."""
+    """How to print a report."""
 
     json: bool = False
     quiet: bool = False
@@ -15,9 +15,9 @@ class OutputOptions(NamedTuple):
 
 
 class GlobalOptions(NamedTuple):
-    """Options that every verb has."""
+    """Options that may be before or after any verb."""
 
-    face: OutputOptions
+    output: OutputOptions = OutputOptions()
     project: str | None = None
     store: str | None = None
     offline: bool = False

@@ -1,4 +1,4 @@
-"""Progress on stderr, only on a terminal and only for what takes over a second."""
+"""Progress on stderr: only on a terminal, and only for what takes more than a second."""
 
 from __future__ import annotations
 
@@ -6,39 +6,35 @@ import sys
 import time
 from collections.abc import Callable
 
-_PATIENCE = 1.0
+_DELAY = 1.0
+_INTERVAL = 0.1
 
 
 def progress(*, quiet: bool) -> Callable[[str, int, int], None]:
-    """A function to tell progress to: what is done, how much, of how much; bytes or items.
+    """Give a function that shows progress, called with a label, what is done and the total, in bytes or items.
 
     Args:
-        quiet: Show nothing.
+        quiet: Whether to show nothing.
     """
     if quiet or not sys.stderr.isatty():
-        return _nothing
-    return _Bar().tell
+        return lambda *_: None
+    return _Line().show
 
 
-def _nothing(what: str, done: int, total: int) -> None:
-    del what, done, total
-
-
-class _Bar:
-    """One line that is rewritten, and taken away at the end."""
+class _Line:
+    """One line that is rewritten, and erased at the end."""
 
     def __init__(self) -> None:
         self.started = time.monotonic()
         self.shown = 0.0
 
-    def tell(self, what: str, done: int, total: int) -> None:
-        """Show how far it is."""
+    def show(self, label: str, done: int, total: int) -> None:
         now = time.monotonic()
         if done >= total:
             if self.shown:
                 sys.stderr.write("\r\x1b[K")
             self.started, self.shown = now, 0.0
-        elif now - self.started > _PATIENCE and now - self.shown > 0.1:
+        elif now - self.started > _DELAY and now - self.shown > _INTERVAL:
             self.shown = now
-            sys.stderr.write(f"\r\x1b[K{what} {100 * done // max(total, 1)}%")
+            sys.stderr.write(f"\r\x1b[K{label} {100 * done // max(total, 1)}%")
             sys.stderr.flush()

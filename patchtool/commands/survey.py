@@ -62,7 +62,7 @@ def survey(
         "survey",
         headline=_headline(bisect, changes),
         notes=(*session.notes(), *notes),
-        extra=result.to_json() | ({"changes": [c.to_json() for c in changes]} if bisect else {}),
+        extra={"changes": [change.to_json() for change in changes]} if bisect else {},
         kind="survey",
         survey=result,
     )

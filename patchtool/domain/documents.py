@@ -1,8 +1,7 @@
 """The JSON documents that verbs print with ``--json``, defined once.
 
 The code that builds a document returns these types, so mypy checks every key, and ``ci/schemas.py`` generates the JSON
-Schemas in ``patchtool/cli/schemas`` from them. Verbs import this module for its types only: loading msgspec would slow
-``status`` down.
+Schemas in ``patchtool/cli/schemas`` from them. Verbs import this module for its types only.
 """
 
 from __future__ import annotations

@@ -177,6 +177,8 @@ class Report(NamedTuple):
             document["result"] = self.result.to_json()
         if self.kind not in ("none", "survey"):
             document["patches"] = [patch.to_json() for patch in self.patches]
+        if self.survey is not None:
+            document |= self.survey.to_json()
         document |= self.extra
         document["notes"] = list(self.notes)
         return document

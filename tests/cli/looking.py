@@ -46,3 +46,29 @@ def shown(page: Page, selector: str) -> int:
             " && getComputedStyle(e).visibility === 'visible').length"
         )
     )
+
+
+def work(page: Page, code: str) -> tuple[int, int]:
+    """Run code in the page and give how many layouts and how many mutations of the document it causes.
+
+    Both are counted, not timed: they are the same on a busy machine.
+    """
+    page.call("Performance.enable")
+    before = _layouts(page)
+    mutations = page.evaluate(
+        "(() => { const seen = new MutationObserver(() => {});"
+        "seen.observe(document, { attributes: true, childList: true, subtree: true });"
+        f"{code}; document.body.offsetHeight; return seen.takeRecords().length; }})()"
+    )
+    return _layouts(page) - before, int(mutations)
+
+
+def listeners(page: Page) -> int:
+    """How many event listeners the whole document has."""
+    root = page.call("Runtime.evaluate", expression="document")["result"]["objectId"]
+    return len(page.call("DOMDebugger.getEventListeners", objectId=root, depth=-1)["listeners"])
+
+
+def _layouts(page: Page) -> int:
+    metrics = {item["name"]: item["value"] for item in page.call("Performance.getMetrics")["metrics"]}
+    return int(metrics["LayoutCount"] + metrics["RecalcStyleCount"])

@@ -3,7 +3,7 @@
 from typing import Any
 
 from patchtool.workflow.matrix_results import matrix_document
-from tests.cli.run_of_cells import judged, proofs
+from tests.cli.runs import proofs, verdicts
 from tests.cli.surveys import EVIL
 
 PATCHES = ("one_fix", "two_fix")
@@ -11,8 +11,8 @@ SUBSETS: tuple[tuple[str, ...], ...] = ((), ("one_fix",), ("two_fix",), PATCHES)
 
 
 def mixed() -> dict[str, Any]:
-    """A cell of every kind, judged by the real judge."""
-    return run(**matrix_document(judged(), proofs()))
+    """A cell of every category."""
+    return run(**matrix_document(verdicts(), proofs()))
 
 
 def run(cells: list[dict[str, Any]], proofs: list[dict[str, Any]], notes: tuple[str, ...] = ()) -> dict[str, Any]:

@@ -1,7 +1,11 @@
 """Surveys built by hand: calm, troubled, hostile, large."""
 
 from collections.abc import Mapping, Sequence
+from typing import cast
 
+from patchtool.cli import page
+from patchtool.cli.reports.run import Run
+from patchtool.domain.documents import Survey as SurveyDocument
 from patchtool.domain.patch import Candidate, Change, GoalEvidence, Judgement, PatchInfo, Site
 from patchtool.domain.release import Release
 from patchtool.domain.report import PatchReport, Report
@@ -13,6 +17,16 @@ FILE = "python/sglang/srt/attention/backend.py"
 EVIL = (
     '</script><script>window.pwned=1</script><img src=x onerror="window.pwned=2">&amp;{{title}}\u2028\u2029\u202e`|@all'
 )
+
+
+def document(report: Report) -> SurveyDocument:
+    """What ``survey --json`` prints of a report."""
+    return cast("SurveyDocument", report.to_json())
+
+
+def survey_page(report: Report, run: Run | None = None, *, made: str = "") -> str:
+    """The HTML page of a report."""
+    return page.survey_page(document(report), run, made=made)
 
 
 def diff(word: str = "new") -> str:

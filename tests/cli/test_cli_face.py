@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from patchtool.cli.main import hoisted
+from patchtool.cli.main import split_arguments
 from tests.cli.lab import PATCHES, VERBS, Person
 
 
@@ -55,7 +55,7 @@ def test_no_verb_shows_the_help(me: Person) -> None:
     ],
 )
 def test_global_options_before_and_behind(argv: list[str], front: list[str], rest: list[str]) -> None:
-    assert hoisted(argv)[:2] == (front, rest)
+    assert split_arguments(argv)[:2] == (front, rest)
 
 
 @pytest.mark.parametrize("place", ["before", "behind"])

@@ -19,6 +19,7 @@ HEAVY = {
     "libcst",
     "git",
     "rich",
+    "jinja2",
     "requests",
     "pydantic",
     "pypi_simple",

@@ -4,11 +4,11 @@ from collections.abc import Callable
 
 import pytest
 
-from patchtool.cli.page import survey_page, test_page
-from patchtool.cli.page.results import results
+from patchtool.cli.page import test_page
+from patchtool.cli.reports.run import run_of
 from tests.cli import surveys
 from tests.cli.chromium import Page
-from tests.cli.looking import CONTRAST, FOCUS, shown
+from tests.cli.looking import CONTRAST, FOCUS, listeners, shown, work
 from tests.cli.matrices import calm, hostile, large, mixed
 
 Opened = Callable[..., Page]
@@ -36,7 +36,7 @@ def test_click_opens_the_evidence(opened: Opened) -> None:
     assert panel(page) == "it works on v0.5.13 unmodified"
     words = said(page)
     for each in (
-        "failed as it must",
+        "failed as expected",
         "slots: got 1, want 2",
         "0.50 s",
         "emulated",
@@ -155,15 +155,22 @@ def test_only_the_map_scrolls_sideways(opened: Opened, width: int) -> None:
         assert heads >= -1, "and the heads of the columns are too"
 
 
-def test_thousands_of_cells_are_quick(opened: Opened) -> None:
-    page = opened(test_page(large()))
+def test_a_filter_changes_only_the_cells_it_hides_in_one_layout(opened: Opened) -> None:
+    small, page = opened(test_page(large(releases=2, tests=6))), opened(test_page(large()))
     assert shown(page, ".grid .tile") == 6720
-    took = page.evaluate(
-        "(() => { const start = performance.now(); document.querySelector('.chip[data-state=failed]').click();"
-        "document.body.offsetHeight; return performance.now() - start; })()"
-    )
-    assert took < 2000
+    assert listeners(page) == listeners(small), "no listener per cell"
+    layouts, mutations = work(page, "document.querySelector('.chip[data-state=failed]').click()")
+    assert layouts < 20
+    hidden = 6720 - 14 * 60
+    assert mutations < 2 * hidden + 20, "a class and an attribute of each hidden cell"
     assert shown(page, ".grid .tile") == 14 * 60
+
+
+def test_opening_a_cell_costs_the_same_among_thousands(opened: Opened) -> None:
+    pages = [opened(test_page(large(releases=2, tests=6))), opened(test_page(large()))]
+    few, many = (work(page, "document.querySelector('td[data-state=failed]').click()") for page in pages)
+    assert many[0] < few[0] + 20
+    assert many[1] < few[1] + 20
 
 
 def test_assistive_technology_sees_a_grid(opened: Opened) -> None:
@@ -180,11 +187,11 @@ def test_works_without_a_script(opened: Opened) -> None:
     page = opened(test_page(calm()), script=False)
     tree = page.call("Accessibility.getFullAXTree")["nodes"]
     names = {node["name"]["value"] for node in tree if not node.get("ignored") and node.get("name")}
-    assert {"it works", "v0.5.13, with one_fix", "failed as it must"} <= names
+    assert {"it works", "v0.5.13, with one_fix", "failed as expected"} <= names
 
 
 def test_both_sections_work_beside_each_other(opened: Opened) -> None:
-    page = opened(survey_page(surveys.calm(), results(calm())), "#v0.5.12/one_fix")
+    page = opened(surveys.survey_page(surveys.calm(), run_of(calm())), "#v0.5.12/one_fix")
     assert page.evaluate("document.getElementById('details').hidden") is False
     assert panel(page) is None
     page.press("Escape")

@@ -9,18 +9,15 @@ from typing import Any
 
 import pytest
 
-from patchtool.cli.page import read_results, survey_page, test_page
+from patchtool.cli.page import test_page
 from patchtool.cli.page.document import asset
-from patchtool.cli.page.findings import limits, matrix_headline
-from patchtool.cli.page.layout import Kind, kind
-from patchtool.cli.page.numbers import measured
-from patchtool.cli.page.proofs import spans
-from patchtool.cli.page.results import results
+from patchtool.cli.reports.run import FAILED, KNOWN, PASSED, SKIPPED, STUCK, UNEXPECTED, Category, read_run, run_of
+from patchtool.cli.reports.run_summary import limits, measurements, proof_ranges, run_headline
 from patchtool.domain.errors import InputError
 from tests.cli import surveys
 from tests.cli.lab import REPOSITORY, Person
 from tests.cli.matrices import calm, cell, hostile, large, mixed, proof, run
-from tests.cli.surveys import EVIL
+from tests.cli.surveys import EVIL, survey_page
 from tests.cli.test_survey_page import Strict, parsed
 
 DOCUMENTS: dict[str, Callable[[], dict[str, Any]]] = {
@@ -91,20 +88,22 @@ def test_every_cell_is_there_with_its_kind() -> None:
 @pytest.mark.parametrize(
     ("verdict", "outcome", "reason", "wanted"),
     [
-        ("as-expected", "passed", "", Kind.PASSED),
-        ("as-expected", "failed", "", Kind.FAILED),
-        ("as-expected", "failed", "upstream", Kind.KNOWN),
-        ("unexpected", "passed", "upstream", Kind.UNEXPECTED),
-        ("could-not-run", "passed", "", Kind.STUCK),
-        ("could-not-run", "skipped", "", Kind.SKIPPED),
-        ("could-not-run", "timeout", "", Kind.STUCK),
-        ("as-expected", "new word", "", Kind.STUCK),
-        ("new word", "passed", "", Kind.STUCK),
+        ("as-expected", "passed", "", PASSED),
+        ("as-expected", "failed", "", FAILED),
+        ("as-expected", "failed", "upstream", KNOWN),
+        ("unexpected", "passed", "upstream", UNEXPECTED),
+        ("could-not-run", "passed", "", STUCK),
+        ("could-not-run", "skipped", "", SKIPPED),
+        ("could-not-run", "timeout", "", STUCK),
+        ("as-expected", "new word", "", STUCK),
+        ("new word", "passed", "", STUCK),
     ],
 )
-def test_what_is_not_understood_never_counts_as_passed(verdict: str, outcome: str, reason: str, wanted: Kind) -> None:
+def test_what_is_not_understood_never_counts_as_passed(
+    verdict: str, outcome: str, reason: str, wanted: Category
+) -> None:
     one = cell("v1", (), "a::b", outcome, verdict=verdict, reason=reason)
-    assert kind(results(run([one], [])).cells[0]) is wanted
+    assert run_of(run([one], [])).cells[0].category is wanted
 
 
 def test_reads_without_a_script() -> None:
@@ -127,39 +126,39 @@ def test_headline_tells_the_worst() -> None:
     disputed = proof("one_fix", "v0.5.16", "landed", "red", None, "disputes", "a::b: differs")
     document = calm()
     document["proofs"].append(disputed)
-    assert matrix_headline(results(document)) == "Tests dispute one_fix on v0.5.16"
+    assert run_headline(run_of(document)) == "Tests dispute one_fix on v0.5.16"
     document["proofs"][-1] = proof("one_fix", "v0.5.16", "applied", None, None, "none", "nothing ran")
-    assert matrix_headline(results(document)).startswith("Tests confirm 4 of 5 proofs")
+    assert run_headline(run_of(document)).startswith("Tests confirm 4 of 5 proofs")
     document["cells"][0]["verdict"] = "unexpected"
-    assert matrix_headline(results(document)) == "1 of 20 cells came out other than expected"
+    assert run_headline(run_of(document)) == "1 of 20 cells had an unexpected outcome"
 
 
 def test_neighbouring_releases_that_say_the_same_are_one_proof() -> None:
     landed = [proof("x", f"v0.5.{n}", "landed", "green", None, "agrees") for n in (20, 9, 10, 21)]
     landed.insert(2, proof("x", "v0.5.15", "landed", "red", None, "disputes"))
-    runs = spans(results(run([], landed)).proofs)
-    assert [[each.release.version for each in one] for one in runs] == [
-        ["0.5.9", "0.5.10"],
-        ["0.5.15"],
-        ["0.5.20", "0.5.21"],
+    runs = proof_ranges(run_of(run([], landed)).proofs)
+    assert [[each.release for each in one] for one in runs] == [
+        ["v0.5.9", "v0.5.10"],
+        ["v0.5.15"],
+        ["v0.5.20", "v0.5.21"],
     ]
 
 
 def test_numbers_before_and_after_by_layers() -> None:
-    found = {(each.name, str(each.release)): each for each in measured(results(calm()).cells)}
+    found = {(each.name, each.release): each for each in measurements(run_of(calm()).cells)}
     assert (found["syncs in 6 layers", "v0.5.13"].before, found["syncs in 6 layers", "v0.5.13"].after) == (12, 0)
     assert found["syncs in 3 layers", "v0.5.13"].changed
     assert not found["batches", "v0.5.13"].changed
     alone = run([cell("v1", (), "a::b", numbers={"syncs": 1})], [])
-    assert not measured(results(alone).cells)[0].changed, "nothing was applied there to make a difference"
+    assert not measurements(run_of(alone).cells)[0].changed, "nothing was applied there to make a difference"
 
 
 def test_limits_say_what_is_missing() -> None:
-    said = " ".join(limits(results(mixed())))
+    said = " ".join(limits(run_of(mixed())))
     for words in ("no NPU", "No cell ran on an NPU", "kernel maths", "Mutants", "1 cell skipped"):
         assert words in said
     mutant = run([cell("v1", ("a", "a!broken"), "a::b")], [])
-    assert "Mutants" not in " ".join(limits(results(mutant)))
+    assert "Mutants" not in " ".join(limits(run_of(mutant)))
 
 
 def test_newer_documents_can_be_read() -> None:
@@ -195,10 +194,10 @@ def test_newer_documents_can_be_read() -> None:
 def test_what_is_no_run_is_refused(tmp_path: Path, spoil: Callable[[dict[str, Any]], Any]) -> None:
     file = tmp_path / "results.json"
     file.write_text(json.dumps(calm()), encoding="utf-8")
-    assert len(read_results(file).cells) == 20
+    assert len(read_run(file).cells) == 20
     file.write_text(json.dumps(spoil(calm())), encoding="utf-8")
     with pytest.raises(InputError) as caught:
-        read_results(file)
+        read_run(file)
     assert "results.json" in str(caught.value)
 
 
@@ -207,9 +206,9 @@ def test_what_is_no_json_is_refused(tmp_path: Path, content: bytes) -> None:
     file = tmp_path / "results.json"
     file.write_bytes(content)
     with pytest.raises(InputError):
-        read_results(file)
+        read_run(file)
     with pytest.raises(InputError):
-        read_results(tmp_path / "missing.json")
+        read_run(tmp_path / "missing.json")
 
 
 def test_equal_runs_give_equal_bytes_and_what_recurs_is_kept_once() -> None:
@@ -221,7 +220,7 @@ def test_equal_runs_give_equal_bytes_and_what_recurs_is_kept_once() -> None:
 
 
 def test_survey_and_matrix_in_one_page() -> None:
-    page = survey_page(surveys.calm(), results(calm()))
+    page = survey_page(surveys.calm(), run_of(calm()))
     found = parsed(page)
     ids = [attrs["id"] for _, attrs in found.seen if "id" in attrs]
     assert len(ids) == len(set(ids))
@@ -237,12 +236,12 @@ def test_survey_shows_the_proofs_of_the_run() -> None:
         proof("three_fix", "v0.5.12", "applied", "red", "green", "agrees"),
         proof("four_fix", "v0.5.12", "applied", "red", "green", "agrees"),
     ]
-    page = survey_page(surveys.calm(), results(run([], made)))
+    page = survey_page(surveys.calm(), run_of(run([], made)))
     titles = {attrs["id"]: attrs["title"] for attrs, _ in parsed(page).of("td") if "title" in attrs}
     assert titles["v0.5.12/one_fix"] == "one_fix on v0.5.12: landed, tests dispute it"
     assert titles["v0.5.12/two_fix"] == "two_fix on v0.5.12: landed, tests agree"
     assert titles["v0.5.12/three_fix"] == "three_fix on v0.5.12: landed", "the proof is about another state"
-    assert "the tests proved three_fix on v0.5.12 as applied, and it is landed now; run them again" in page
+    assert "the tests ran with three_fix applied on v0.5.12, and it is landed now; run them again" in page
     assert "Needs work: one_fix has landed but is disputed by its tests on v0.5.12." in page
     assert "four_fix on" not in page.partition("<aside")[0].partition('<div class="notes">')[2]
 

@@ -11,15 +11,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from markupsafe import Markup
 
 from patchtool.cli.main import main
-from patchtool.cli.page import page_target, survey_page
-from patchtool.cli.page.document import Section, asset, document, embedded, filled, text
+from patchtool.cli.page.document import Section, asset, document, embedded, printable
+from patchtool.cli.runtime import page_target
 from patchtool.domain.errors import InputError
 from patchtool.domain.report import Report
 from patchtool.domain.state import State
 from patchtool.domain.survey import Survey
-from tests.cli.surveys import EVIL, calm, diff, hostile, large, surveyed, troubled
+from tests.cli.surveys import EVIL, calm, diff, hostile, large, survey_page, surveyed, troubled
 from tests.conftest import Stored
 
 VOID = {"meta", "br", "wbr", "img", "link", "input", "hr"}
@@ -152,13 +153,9 @@ def test_data_is_plain_ascii_without_a_character_html_knows() -> None:
 
 
 def test_text_that_html_cannot_hold_is_replaced() -> None:
-    assert text("a\x00b\x1bc\udc80") == "a\ufffdb\ufffdc\ufffd"
-    assert text("a\u202eb\u200bc") == "a\ufffdb\ufffdc", "nobody sees these, and the first turns the line around"
+    assert printable("a\x00b\x1bc\udc80") == "a\ufffdb\ufffdc\ufffd"
+    assert printable("a\u202eb\u200bc") == "a\ufffdb\ufffdc", "invisible, and the first reverses the line"
     survey_page(surveyed({"x": (State.CONFLICT,)}, evil="\x00\udc80")).encode()
-
-
-def test_tokens_in_a_value_stay() -> None:
-    assert filled("{{a}}-{{b}}", {"a": "{{b}}", "b": "x"}) == "{{b}}-x"
 
 
 def test_equal_reports_give_equal_bytes_and_a_time_only_if_given() -> None:
@@ -214,7 +211,9 @@ def test_data_has_all_evidence() -> None:
         "evidence": "not there",
     }
     moved = data["findings"][data["grid"][1][2]]
-    assert moved["sites"] == [["python/sglang/srt/attention/backend.py", 11, "Backend.forward", "layer"]]
+    assert moved["locations"] == [
+        {"path": "python/sglang/srt/attention/backend.py", "line": 11, "symbol": "Backend.forward", "rule": "layer"}
+    ]
     assert data["diffs"][moved["diff"]] == diff("moved")
     assert torn["diff"] is None
 
@@ -228,7 +227,10 @@ def test_what_recurs_is_kept_once() -> None:
 
 def test_another_section_has_a_place() -> None:
     """The test matrix's grid goes into the same report."""
-    sections = [Section("survey", "Survey", "<p>a</p>", {}), Section("survey", "Matrix", "<p>b</p>", {})]
+    sections = [
+        Section("survey", "Survey", Markup("<p>a</p>"), {}),
+        Section("survey", "Matrix", Markup("<p>b</p>"), {}),
+    ]
     page = document("t", sections)
     assert '<nav aria-label="Parts of the report"><a href="#survey">Survey</a>' in page
     assert "<nav" not in document("t", sections[:1])

@@ -4,12 +4,13 @@ import re
 
 import pytest
 
-from patchtool.cli.reports.survey_summary import headline, sentences, spans
-from patchtool.cli.reports.survey_table import survey_markdown, survey_text
+from patchtool.cli.reports.markdown import survey_markdown
+from patchtool.cli.reports.survey_summary import headline, ranges, sentences
+from patchtool.cli.reports.survey_table import survey_text
 from patchtool.domain.report import Report
 from patchtool.domain.state import Proof, State
 from patchtool.domain.survey import Survey
-from tests.cli.surveys import A, C, L, calm, hostile, large, surveyed, troubled
+from tests.cli.surveys import A, C, L, calm, document, hostile, large, surveyed, troubled
 
 EMPTY = Report("survey", kind="survey", survey=Survey(()))
 
@@ -19,8 +20,7 @@ def text(report: Report, **options: object) -> str:
 
 
 def said(report: Report) -> list[str]:
-    assert report.survey is not None
-    return [headline(report.survey), *sentences(report.survey)]
+    return [headline(document(report)), *sentences(document(report))]
 
 
 def test_says_what_a_maintainer_wants_to_know() -> None:
@@ -52,7 +52,7 @@ def test_headline_fits_its_numbers(states: dict[str, tuple[State, ...]], expecte
 
 
 def test_landed_before_the_oldest_release_is_said_so() -> None:
-    assert said(surveyed({"a": (L, L)}))[1] == "Landed: a by v0.5.10 or before."
+    assert said(surveyed({"a": (L, L)}))[1] == "Landed: a in v0.5.10 or earlier."
 
 
 def test_reverted_and_landed_again_counts_from_the_last_time() -> None:
@@ -65,11 +65,9 @@ def test_dispute_does_not_move_the_release_it_landed_in() -> None:
 
 
 def test_spans_join_equal_neighbours() -> None:
-    found = calm().survey
-    assert found is not None
-    assert [(s.judgement.state, s.where) for s in spans(found, "one_fix")] == [
-        (A, "v0.5.10 to v0.5.11"),
-        (L, "v0.5.12 to v0.5.13"),
+    assert [(part.patch["state"], part.releases) for part in ranges(document(calm()), 0)] == [
+        ("applied", "v0.5.10 to v0.5.11"),
+        ("landed", "v0.5.12 to v0.5.13"),
     ]
 
 
@@ -121,7 +119,7 @@ def test_trouble_names_candidate_and_next_command() -> None:
     assert (
         "torn is in conflict on v0.5.11 to v0.5.12 (anchor-missing): no statement of Backend.forward matches" in shown
     )
-    assert "  nearest: python/sglang/srt/attention/backend.py:77, 83% alike: x = y[0]" in shown
+    assert "  nearest: python/sglang/srt/attention/backend.py:77, 83% similar: x = y[0]" in shown
     assert "  hint: patchtool explain torn --on v0.5.11" in shown
 
 
@@ -146,11 +144,11 @@ def test_bisect_sentence_is_shown() -> None:
 
 def test_nothing_surveyed() -> None:
     assert text(EMPTY) == "No release was surveyed.\n"
-    assert survey_markdown(EMPTY) == "**No release was surveyed.**\n"
+    assert survey_markdown(document(EMPTY)) == "**No release was surveyed.**\n"
 
 
 def test_markdown_is_a_table_with_bold_changes() -> None:
-    lines = survey_markdown(calm()).splitlines()
+    lines = survey_markdown(document(calm())).splitlines()
     table = [line for line in lines if line.startswith("|")]
     assert len(table) == 2 + 4
     assert {line.count("|") for line in table} == {6}
@@ -161,7 +159,7 @@ def test_markdown_is_a_table_with_bold_changes() -> None:
 
 
 def test_markdown_tells_what_needs_work() -> None:
-    shown = survey_markdown(troubled())
+    shown = survey_markdown(document(troubled()))
     assert "### Needs work" in shown
     assert (
         "- torn is in conflict on v0.5.11 to v0.5.12 (anchor-missing): no statement of Backend.forward matches" in shown
@@ -170,7 +168,7 @@ def test_markdown_tells_what_needs_work() -> None:
 
 
 def test_markdown_takes_no_markup_from_upstream() -> None:
-    shown = survey_markdown(hostile())
+    shown = survey_markdown(document(hostile()))
     bare = re.sub(r"(`+) .*? \1(?!`)", "", shown)
     assert "<" not in bare
     assert "@all" not in bare

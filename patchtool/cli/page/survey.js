@@ -42,10 +42,8 @@
     if (found.detail) made.append(make("p", "detail", found.detail));
     made.append(make("p", "run", run(place)));
     list(made, "Goals", found.goals.map(goal));
-    list(made, "Sites", found.sites.map(([path, line, symbol, rule]) => {
-      const item = make("li", "", where(`${path}:${line}`), make("span", "sub", `in ${symbol}${rule ? `, rule ${rule}` : ""}`));
-      return item;
-    }));
+    list(made, "Sites", found.locations.map(({ path, line, symbol, rule }) =>
+      make("li", "", where(`${path}:${line}`), make("span", "sub", `in ${symbol}${rule ? `, rule ${rule}` : ""}`))));
     list(made, "Files", found.files.map((file) => make("li", "", where(file.path), make("span", "sub",
       make("b", "plus", `+${file.added}`), " ", make("b", "minus", `\u2212${file.removed}`),
       ` blob ${file.before.slice(0, 10)} \u2192 ${file.after.slice(0, 10)}`))));
@@ -99,7 +97,7 @@
     likeness.min = 0;
     likeness.max = 1;
     likeness.value = each.similarity;
-    const percent = `${Math.round(100 * each.similarity)}% alike`;
+    const percent = `${Math.round(100 * each.similarity)}% similar`;
     likeness.title = percent;
     item.append(make("span", "alike", likeness, percent), make("pre", "", each.code));
     return item;

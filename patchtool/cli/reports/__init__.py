@@ -1,1 +1,1 @@
-"""Reports as text, Markdown, JUnit XML and GitHub annotations."""
+"""Formats of reports: text, Markdown, JUnit XML, GitHub annotations."""

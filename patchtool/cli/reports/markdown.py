@@ -1,102 +1,85 @@
-"""A survey as Markdown, for a comment or a job's summary on GitHub."""
+"""A survey as Markdown, for a comment or a job summary on GitHub."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from patchtool.cli.reports.survey_summary import (
     MEANINGS,
     PROOF_WORDS,
-    changes,
-    counts,
     headline,
-    patches,
+    open_work,
     sentences,
-    trouble,
-    troubles,
+    state_changes,
+    state_counts,
     visible,
+    work_clause,
 )
-from patchtool.domain.patch import Judgement
-from patchtool.domain.report import Report
-from patchtool.domain.state import State
-from patchtool.domain.survey import Survey
 
-_MARKS = {
-    State.APPLIED: "🟦",
-    State.LANDED: "🟩",
-    State.PARTIAL: "🟨",
-    State.ABSENT: "⬜",
-    State.DRIFTED: "🟧",
-    State.CONFLICT: "🟥",
-    State.AMBIGUOUS: "🟪",
-    State.BLOCKED: "🟫",
-    State.CRASHED: "⬛",
-}
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from patchtool.domain.documents import Survey, SurveyedPatch
+
+_MARKS = dict(zip(MEANINGS, "🟦🟩🟨⬜🟧🟥🟪🟫⬛"))
 
 
-def survey_markdown(report: Report) -> str:
-    """The matrix as a GitHub table, what changed, what needs work, and what the states mean."""
-    survey = report.survey or Survey(())
+def survey_markdown(survey: Survey) -> str:
+    """Format a survey as a GitHub table with changes, open work and a legend.
+
+    Args:
+        survey: The document of ``survey --json``.
+    """
     parts = [" ".join([f"**{headline(survey)}.**", *map(_escaped, sentences(survey))])]
-    names = [p.info.name for p in patches(survey)]
-    if survey.releases and names:
-        head = ["release", *(f"`{name}`" for name in names)]
-        table = [head, ["---"] * len(head), *_markdown_rows(survey)]
-        parts.append("\n".join(f"| {' | '.join(line)} |" for line in table))
-    if found := changes(survey):
-        lines = [f"- `{c.patch}`: {c.before} → **{c.after}** in {c.release}" for c in found]
-        parts.append("### Changes\n\n" + "\n".join(lines))
-    if work := troubles(survey):
-        lines = [f"- {_escaped(trouble(span))}{_why(span.judgement)}" for span in work]
-        parts.append("### Needs work\n\n" + "\n".join(lines))
-    if seen := counts(survey):
-        lines = [f"- {_MARKS[s]} **{s.value}** ({seen[s]}): {MEANINGS[s]}" for s in State if seen[s]]
-        parts.append("### Legend\n\n" + "\n".join([*lines, "", "Bold in the table: the state changed there."]))
-    if report.notes:
-        parts.append("\n".join(f"> {_escaped(note)}" for note in report.notes))
+    if survey["releases"] and survey["series"]:
+        head = ["release", *(f"`{patch['name']}`" for patch in survey["series"])]
+        parts.append("\n".join(f"| {' | '.join(row)} |" for row in [head, ["---"] * len(head), *_rows(survey)]))
+    if changes := state_changes(survey):
+        lines = [f"- `{c['patch']}`: {c['before']} → **{c['after']}** in {c['release']}" for c in changes]
+        parts.append("\n".join(["### Changes\n", *lines]))
+    if work := open_work(survey):
+        lines = [f"- {_escaped(work_clause(part))}{_why(part.patch)}" for part in work]
+        parts.append("\n".join(["### Needs work\n", *lines]))
+    if counts := state_counts(survey):
+        lines = [f"- {_MARKS[s]} **{s}** ({counts[s]}): {MEANINGS[s]}" for s in MEANINGS if counts[s]]
+        parts.append("\n".join(["### Legend\n", *lines, "", "Bold in the table: the state changed there."]))
+    if survey["notes"]:
+        parts.append("\n".join(f"> {_escaped(note)}" for note in survey["notes"]))
     return "\n\n".join(parts) + "\n"
 
 
-def _before(survey: Survey, index: int) -> list[State | None]:
-    if index == 0:
-        return [None] * len(survey.releases[0].patches)
-    return [p.judgement.state for p in survey.releases[index - 1].patches]
+def _rows(survey: Survey) -> Iterator[list[str]]:
+    changed = {(change["release"], change["patch"]) for change in state_changes(survey)}
+    for row in survey["releases"]:
+        cells = [row["release"]]
+        for patch in row["patches"]:
+            state = patch["state"]
+            word = f"**{state}**" if (row["release"], patch["name"]) in changed else state
+            proof = f" ({PROOF_WORDS[patch['proof']]})" if patch["proof"] in PROOF_WORDS else ""
+            cells.append(f"{_MARKS[state]} {word}{proof}")
+        yield cells
 
 
-def _markdown_rows(survey: Survey) -> Iterator[list[str]]:
-    for index, row in enumerate(survey.releases):
-        pairs = zip(row.patches, _before(survey, index))
-        yield [row.release.tag, *(_markdown_cell(patch.judgement, before) for patch, before in pairs)]
-
-
-def _markdown_cell(judgement: Judgement, before: State | None) -> str:
-    word = judgement.state.value
-    if before is not None and before is not judgement.state:
-        word = f"**{word}**"
-    proof = f" ({PROOF_WORDS[judgement.proof]})" if judgement.proof in PROOF_WORDS else ""
-    return f"{_MARKS[judgement.state]} {word}{proof}"
-
-
-def _why(judgement: Judgement) -> str:
-    reason = f" ({_escaped(judgement.reason)})" if judgement.reason else ""
-    detail = f": {_escaped(judgement.detail)}" if judgement.detail else ""
-    nearest: Sequence[str] = [
-        f"; nearest: {_code(f'{c.path}:{c.line}')}, {c.similarity:.0%} alike: {_code(c.code)}"
-        for c in judgement.candidates[:1]
+def _why(patch: SurveyedPatch) -> str:
+    reason = f" ({_escaped(patch['reason'])})" if patch["reason"] else ""
+    detail = f": {_escaped(patch['detail'])}" if patch["detail"] else ""
+    nearest = [
+        f"; nearest: {_code(f'''{c['path']}:{c['line']}''')}, {c['similarity']:.0%} similar: {_code(c['code'])}"
+        for c in patch["candidates"][:1]
     ]
     return reason + detail + "".join(nearest)
 
 
 def _escaped(text: str) -> str:
-    """Text that Markdown, HTML in it and GitHub's mentions leave alone."""
+    """Escape what Markdown, HTML in it and GitHub's mentions would interpret."""
     marked = re.sub(r"([\\`*_{}\[\]()#|~])", r"\\\1", visible(text))
     marked = marked.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return marked.replace("@", "@\u2060").replace("://", ":\u2060//")
 
 
 def _code(text: str) -> str:
-    """A code span that holds any text: its fence is longer than every run of backticks in it."""
+    """A code span for any text: its fence is longer than every run of backticks in it."""
     shown = visible(text)
     fence = "`" * (1 + max((len(run) for run in re.findall("`+", shown)), default=0))
     return f"{fence} {shown} {fence}"

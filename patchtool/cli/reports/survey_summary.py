@@ -1,227 +1,241 @@
-"""What a survey comes to in a few sentences, and the words and letters for its states; for all faces alike."""
+"""A survey in a few sentences, and the words and letters for its states; every format of the survey uses them.
+
+All functions here read the document that ``survey --json`` prints.
+"""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from itertools import groupby
+from typing import TYPE_CHECKING, NamedTuple
 
 from patchtool.domain.errors import ExitCode
-from patchtool.domain.patch import Judgement
-from patchtool.domain.report import PatchReport
-from patchtool.domain.state import Proof, State
-from patchtool.domain.survey import StateChange, Survey
+from patchtool.domain.state import State
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from patchtool.domain.documents import StateChange, Survey, SurveyedPatch
 
 GLYPHS = {
-    State.APPLIED: "A",
-    State.LANDED: "L",
-    State.PARTIAL: "P",
-    State.ABSENT: "-",
-    State.DRIFTED: "D",
-    State.CONFLICT: "C",
-    State.AMBIGUOUS: "?",
-    State.BLOCKED: "B",
-    State.CRASHED: "X",
+    "applied": "A",
+    "landed": "L",
+    "partial": "P",
+    "absent": "-",
+    "drifted": "D",
+    "conflict": "C",
+    "ambiguous": "?",
+    "blocked": "B",
+    "crashed": "X",
 }
-"""One character per state, so that no face depends on colour."""
+"""One character per state, so that no format depends on colour."""
 
 MEANINGS = {
-    State.APPLIED: "needed, and it applies",
-    State.LANDED: "upstream has all of it; nothing to carry",
-    State.PARTIAL: "upstream has some of it; only the missing goals are applied",
-    State.ABSENT: "the release is older than the code it changes",
-    State.DRIFTED: "it applies, but the result differs from what was recorded; review it",
-    State.CONFLICT: "its anchor is gone, or only half of it landed; a person is needed",
-    State.AMBIGUOUS: "more places fit than expected; a person is needed",
-    State.BLOCKED: "a patch that it requires failed",
-    State.CRASHED: "its codemod raised",
+    "applied": "needed, and it applies",
+    "landed": "upstream has all of it; nothing to carry",
+    "partial": "upstream has some of it; only the missing goals are applied",
+    "absent": "the release is older than the code it changes",
+    "drifted": "it applies, but the result differs from what was recorded; review it",
+    "conflict": "its anchor is gone, or only half of it landed; resolve it by hand",
+    "ambiguous": "more code matches than expected; resolve it by hand",
+    "blocked": "a patch that it requires failed",
+    "crashed": "its codemod raised",
 }
 
-PROOFS = {Proof.AGREES: "+", Proof.DISPUTES: "!"}
-"""Behind the letter: what the behavioural tests say."""
+PROOFS = {"agrees": "+", "disputes": "!"}
+"""Shown after the state: the verdict of the behavioural tests."""
 
-PROOF_WORDS = {Proof.AGREES: "tests agree", Proof.DISPUTES: "tests dispute it"}
+PROOF_WORDS = {"agrees": "tests agree", "disputes": "tests dispute it"}
 
 _NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
-_ALL = {1: "the patch", 2: "both patches"}
-_FEW = 4
-# What a terminal, or a reader's eye, would obey instead of show: controls, bidirectional overrides, zero widths.
-_UNSHOWN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
+_MAX_NAMED = 4
+# A terminal or a text renderer obeys these instead of showing them: controls, bidirectional overrides, zero widths.
+_INVISIBLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
 
 
-@dataclass(frozen=True)
-class Span:
-    """A patch in one state over neighbouring releases.
+class StateRange(NamedTuple):
+    """A patch with one state and proof over neighbouring releases.
 
     Args:
-        patch: Its name.
-        judgement: On the first of them.
+        patch: The patch on the oldest of them.
         first: The oldest release.
-        last: The newest.
-        count: How many.
-        index: Of the oldest in the survey.
+        last: The newest release.
+        start: Index of the oldest release in the survey.
+        end: Index after the newest one.
     """
 
-    patch: str
-    judgement: Judgement
+    patch: SurveyedPatch
     first: str
     last: str
-    count: int
-    index: int
+    start: int
+    end: int
 
     @property
-    def where(self) -> str:
-        """``v0.5.11`` or ``v0.5.11 to v0.5.13``."""
-        return self.first if self.count == 1 else f"{self.first} to {self.last}"
+    def releases(self) -> str:
+        """``v0.5.11``, or ``v0.5.11 to v0.5.13``."""
+        return self.first if self.first == self.last else f"{self.first} to {self.last}"
 
 
-def patches(survey: Survey) -> tuple[PatchReport, ...]:
-    """One report per patch, in the series' order; of the newest release."""
-    return survey.releases[-1].patches if survey.releases else ()
+def ranges(survey: Survey, patch: int) -> list[StateRange]:
+    """Group a patch's states by neighbouring releases, oldest first.
 
+    Args:
+        survey: The document.
+        patch: The patch's index in the series.
+    """
+    releases = survey["releases"]
 
-def spans(survey: Survey, name: str) -> list[Span]:
-    """A patch's states, run by run, oldest first."""
-    found: list[Span] = []
-    for index, row in enumerate(survey.releases):
-        judgement = next(p.judgement for p in row.patches if p.info.name == name)
-        tag = row.release.tag
-        last = found[-1] if found else None
-        if last and (last.judgement.state, last.judgement.proof) == (judgement.state, judgement.proof):
-            found[-1] = Span(name, last.judgement, last.first, tag, last.count + 1, last.index)
-        else:
-            found.append(Span(name, judgement, tag, tag, 1, index))
+    def state_and_proof(index: int) -> tuple[str, str]:
+        found = releases[index]["patches"][patch]
+        return found["state"], found["proof"]
+
+    found = []
+    for _, group in groupby(range(len(releases)), state_and_proof):
+        indexes = list(group)
+        first, last = releases[indexes[0]], releases[indexes[-1]]
+        found.append(
+            StateRange(first["patches"][patch], first["release"], last["release"], indexes[0], indexes[-1] + 1)
+        )
     return found
 
 
-def counts(survey: Survey) -> Counter[State]:
-    """How many cells have which state."""
-    return Counter(p.judgement.state for row in survey.releases for p in row.patches)
+def state_counts(survey: Survey) -> Counter[str]:
+    """Count the cells with each state."""
+    return Counter(patch["state"] for row in survey["releases"] for patch in row["patches"])
 
 
-def needs_work(judgement: Judgement) -> bool:
-    """Whether a person has to look at it."""
-    return judgement.state.exit_code is not ExitCode.OK or judgement.proof is Proof.DISPUTES
+def seen_proofs(survey: Survey) -> list[str]:
+    """Verdicts that occur, in the order of PROOFS."""
+    seen = {patch["proof"] for row in survey["releases"] for patch in row["patches"]}
+    return [proof for proof in PROOFS if proof in seen]
 
 
-def changes(survey: Survey) -> list[StateChange]:
+def needs_work(patch: SurveyedPatch) -> bool:
+    """Whether a maintainer has to look at it."""
+    return State(patch["state"]).exit_code is not ExitCode.OK or patch["proof"] == "disputes"
+
+
+def state_changes(survey: Survey) -> list[StateChange]:
     """Every change of state of every patch, oldest first."""
-    found = [change for patch in patches(survey) for change in survey.changes(patch.info.name)]
-    return sorted(found, key=lambda change: change.release)
+    return [
+        {
+            "patch": patch["name"],
+            "release": later["release"],
+            "before": before["state"],
+            "after": patch["state"],
+            "previous": earlier["release"],
+        }
+        for earlier, later in zip(survey["releases"], survey["releases"][1:])
+        for before, patch in zip(earlier["patches"], later["patches"])
+        if before["state"] != patch["state"]
+    ]
 
 
-def troubles(survey: Survey) -> list[Span]:
-    """The runs that need a person; those that reach the newest releases first."""
-    found = [span for p in patches(survey) for span in spans(survey, p.info.name) if needs_work(span.judgement)]
-    return sorted(found, key=lambda span: -(span.index + span.count))
+def change_sentence(change: StateChange) -> str:
+    """One change of state, in words."""
+    return (
+        f"{change['patch']} is {change['after']} from {change['release']} on; "
+        f"on {change['previous']} it was {change['before']}"
+    )
 
 
-def trouble(span: Span) -> str:
-    """One run that needs a person, as a clause."""
-    found = span.judgement
-    disputed = " but is disputed by its tests" if found.proof is Proof.DISPUTES else ""
-    return f"{span.patch} {_is(found.state, 1)}{disputed} on {span.where}"
+def open_work(survey: Survey) -> list[StateRange]:
+    """Ranges that a maintainer has to look at; those that reach the newest releases first."""
+    found = [part for patch in range(len(survey["series"])) for part in ranges(survey, patch)]
+    return sorted((part for part in found if needs_work(part.patch)), key=lambda part: -part.end)
+
+
+def work_clause(part: StateRange) -> str:
+    """One range that needs work, as a clause."""
+    disputed = " but is disputed by its tests" if part.patch["proof"] == "disputes" else ""
+    return f"{part.patch['name']} {_verb(part.patch['state'], 1)}{disputed} on {part.releases}"
 
 
 def headline(survey: Survey) -> str:
-    """How the series stands on the newest release."""
-    if not survey.releases:
+    """The states on the newest release, in one sentence without its full stop."""
+    if not survey["releases"]:
         return "No release was surveyed"
-    newest = survey.releases[-1]
-    tally = Counter(p.judgement.state for p in newest.patches)
-    disputed = sum(p.judgement.proof is Proof.DISPUTES for p in newest.patches)
-    total = len(newest.patches)
+    newest = survey["releases"][-1]
+    tally = Counter(patch["state"] for patch in newest["patches"])
+    disputed = sum(patch["proof"] == "disputes" for patch in newest["patches"])
+    total = len(newest["patches"])
     if not total:
-        return f"The series is empty on {newest.release}"
-    order = [State.LANDED, *(state for state in State if state is not State.LANDED)]
+        return f"The series is empty on {newest['release']}"
     clauses: list[str] = []
-    for state in (state for state in order if tally[state]):
+    for state in sorted(tally, key=lambda state: (state != "landed", list(GLYPHS).index(state))):
         number = tally[state]
         if number == total:
-            subject = _ALL.get(total, f"all {_number(total)} patches")
+            subject = {1: "the patch", 2: "both patches"}.get(total, f"all {_number(total)} patches")
         else:
-            subject = f"{_number(number)} of {_number(total)} patches" if not clauses else _number(number)
-        clauses.append(f"{subject} {_is(state, number)}")
+            subject = _number(number) if clauses else f"{_number(number)} of {_number(total)} patches"
+        clauses.append(f"{subject} {_verb(state, number)}")
     if disputed:
         clauses.append(f"tests dispute {_number(disputed)}")
-    words = _listed(clauses)
-    return f"{words[0].upper()}{words[1:]} on {newest.release}"
+    words = listed(clauses)
+    return f"{words[0].upper()}{words[1:]} on {newest['release']}"
 
 
 def sentences(survey: Survey) -> list[str]:
-    """What else a maintainer wants to know at once: what landed where, what is still carried, what needs work."""
-    if not survey.releases:
+    """What landed in which release, what is still carried, and what needs work."""
+    if not survey["releases"]:
         return []
     return [line for line in (_landed(survey), _carried(survey), _work(survey)) if line]
 
 
 def visible(text: str) -> str:
-    """Upstream's text on one line, with what would not be shown, or be obeyed, spelled out."""
-    return _UNSHOWN.sub(lambda match: f"<U+{ord(match[0]):04X}>", text.replace("\n", " ").replace("\t", " "))
+    """Upstream's text on one line, with invisible and control characters spelled out."""
+    return _INVISIBLE.sub(lambda match: f"<U+{ord(match[0]):04X}>", text.replace("\n", " ").replace("\t", " "))
+
+
+def listed(parts: Sequence[str]) -> str:
+    """``a``, ``a and b``, or ``a, b and c``."""
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
 def _landed(survey: Survey) -> str:
-    by_release: dict[str, list[str]] = {}
-    for patch in patches(survey):
-        last = spans(survey, patch.info.name)[-1]
-        if last.judgement.state is State.LANDED:
-            since = next(
-                span.first for span in reversed(spans(survey, patch.info.name)) if _begins_landed(survey, span)
-            )
-            by_release.setdefault(since, []).append(patch.info.name)
-    oldest = survey.releases[0].release.tag
-    order = [row.release.tag for row in survey.releases if row.release.tag in by_release]
-    if len(order) > _FEW:
-        total = sum(map(len, by_release.values()))
-        first = "by" if order[0] == oldest else "in"
-        return f"Landed: {total} patches, the first {first} {order[0]}, the last in {order[-1]}."
+    releases = survey["releases"]
+    by_start: dict[int, list[str]] = {}
+    for index, patch in enumerate(releases[-1]["patches"]):
+        states = [row["patches"][index]["state"] for row in releases]
+        if patch["state"] == "landed":
+            start = max((i + 1 for i, state in enumerate(states) if state != "landed"), default=0)
+            by_start.setdefault(start, []).append(patch["name"])
     parts = [
-        f"{_names(by_release[tag])} {'by' if tag == oldest else 'in'} {tag}{' or before' if tag == oldest else ''}"
-        for tag in order
+        f"{_names(names)} in {releases[start]['release']}{'' if start else ' or earlier'}"
+        for start, names in sorted(by_start.items())
     ]
+    if len(parts) > _MAX_NAMED:
+        first, last = (releases[start]["release"] for start in (min(by_start), max(by_start)))
+        return f"Landed: {sum(map(len, by_start.values()))} patches, the first in {first}, the last in {last}."
     return f"Landed: {'; '.join(parts)}." if parts else ""
 
 
-def _begins_landed(survey: Survey, span: Span) -> bool:
-    """Whether a run is where the patch landed for good, whatever its tests say since."""
-    if span.judgement.state is not State.LANDED:
-        return False
-    if span.index == 0:
-        return True
-    before = survey.releases[span.index - 1].patches
-    return next(p for p in before if p.info.name == span.patch).judgement.state is not State.LANDED
-
-
 def _carried(survey: Survey) -> str:
-    newest = survey.releases[-1]
-    names = [p.info.name for p in newest.patches if p.judgement.state.changes_tree]
-    return f"Still carried on {newest.release}: {_names(names)}." if names else ""
+    newest = survey["releases"][-1]
+    names = [patch["name"] for patch in newest["patches"] if State(patch["state"]).changes_tree]
+    return f"Still carried on {newest['release']}: {_names(names)}." if names else ""
 
 
 def _work(survey: Survey) -> str:
-    found = troubles(survey)
+    found = open_work(survey)
     if not found:
         return "Nothing needs work on any release."
-    named = "; ".join(trouble(span) for span in found[:_FEW])
-    rest = f"; and {len(found) - _FEW} more" if len(found) > _FEW else ""
+    named = "; ".join(work_clause(part) for part in found[:_MAX_NAMED])
+    rest = f"; and {len(found) - _MAX_NAMED} more" if len(found) > _MAX_NAMED else ""
     return f"Needs work: {named}{rest}."
 
 
-def _is(state: State, number: int) -> str:
-    if state is State.LANDED:
+def _verb(state: str, number: int) -> str:
+    if state == "landed":
         return "has landed" if number == 1 else "have landed"
     verb = "is" if number == 1 else "are"
-    return f"{verb} in conflict" if state is State.CONFLICT else f"{verb} {state.value}"
+    return f"{verb} in conflict" if state == "conflict" else f"{verb} {state}"
 
 
 def _names(names: Sequence[str]) -> str:
-    return _listed(names) if len(names) <= _FEW else f"{len(names)} patches"
+    return listed(names) if len(names) <= _MAX_NAMED else f"{len(names)} patches"
 
 
 def _number(number: int) -> str:
     return _NUMBERS[number] if number < len(_NUMBERS) else str(number)
-
-
-def _listed(parts: Sequence[str]) -> str:
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"

@@ -1,183 +1,142 @@
-"""Reports and errors as text for a person, or as one JSON document."""
+"""Reports and errors as text for the terminal."""
 
 from __future__ import annotations
 
-import json
-import os
-import re
-import sys
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING
 
-from patchtool.domain.errors import ExitCode, PatchtoolError
-from patchtool.domain.report import SCHEMA
+from patchtool.domain.errors import ExitCode
 from patchtool.domain.state import Proof, State
 
 if TYPE_CHECKING:
-    from patchtool.cli.options import OutputOptions
-    from patchtool.domain.rebase import RebasePlan
-    from patchtool.domain.report import PatchReport, Report, UpstreamReport
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from patchtool.domain.errors import PatchtoolError
+    from patchtool.domain.report import PatchReport, Report
 
 COLORS = {
-    State.APPLIED: "32",
-    State.LANDED: "36",
-    State.PARTIAL: "33",
-    State.ABSENT: "2",
-    State.DRIFTED: "33",
-    State.CONFLICT: "31",
-    State.AMBIGUOUS: "31",
-    State.BLOCKED: "31",
-    State.CRASHED: "31",
+    "applied": "32",
+    "landed": "36",
+    "partial": "33",
+    "absent": "2",
+    "drifted": "33",
+    "conflict": "31",
+    "ambiguous": "31",
+    "blocked": "31",
+    "crashed": "31",
 }
 
 
-def show(report: Report, face: OutputOptions) -> None:
-    """Write a report to stdout."""
-    if face.json:
-        write(_document(report.to_json()))
-        return
-    if report.kind == "diff":
-        # Notes go beside it, so that what is on stdout is a diff and nothing else.
-        sys.stderr.write("" if face.quiet else "".join(f"note: {note}\n" for note in report.notes))
-    write(text(report, verbose=face.verbose, quiet=face.quiet, color=face.color and colorful()))
-
-
-def colorful() -> bool:
-    """Whether stdout is a terminal that wants colours."""
-    plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
-    return sys.stdout.isatty() and not plain
-
-
-def text(report: Report, *, verbose: bool, quiet: bool, color: bool) -> str:
-    """A report for a person.
+def report_text(report: Report, *, verbose: bool, quiet: bool, color: bool) -> str:
+    """Format a report by its kind.
 
     Args:
-        report: What to say.
-        verbose: With evidence, and tracebacks of codemods.
-        quiet: Only the table.
-        color: With terminal colours.
+        report: The report; its ``kind`` chooses what of its patches is shown.
+        verbose: Whether to add evidence, and tracebacks of codemods.
+        quiet: Whether to leave out upstream and notes.
+        color: Whether to use terminal colours.
     """
-    parts: list[str] = []
     if report.kind == "diff":
         return report.text
-    if report.upstream is not None and not quiet:
-        parts.append(_upstream(report.upstream))
-    if report.kind == "table" and report.patches:
-        parts.append(table(report.patches, color=color))
-        parts += [_trouble(patch) for patch in report.patches if _needs_words(patch)]
-    if report.kind == "rebase" and report.plan is not None:
-        parts.append(plan_table(report.plan, report.patches, color=color))
-        parts += [explanation(patch) for patch in report.patches if verbose or _needs_words(patch)]
-        parts += [_fails_since(report.plan)]
-    if report.kind == "explain":
-        parts += [explanation(patch) for patch in report.patches]
-    if verbose and report.kind == "table":
-        parts += [explanation(patch) for patch in report.patches]
-    if verbose:
-        parts += [patch.judgement.trace for patch in report.patches if patch.judgement.trace]
-    if report.text:
-        parts.append(report.text)
+    parts = [] if quiet else [_upstream(report)]
+    parts += _PARTS.get(report.kind, _no_parts)(report, verbose, color)
+    parts += [patch.judgement.trace for patch in report.patches if verbose]
     tail = "" if quiet else "".join(f"note: {note}\n" for note in report.notes)
-    if report.headline:
-        tail += report.headline + "\n"
-    return "\n".join(part.rstrip("\n") + "\n" for part in [*parts, tail] if part)
+    tail += f"{report.headline}\n" if report.headline else ""
+    return "\n".join(part.rstrip("\n") + "\n" for part in [*parts, report.text, tail] if part)
 
 
-def _upstream(found: UpstreamReport) -> str:
-    release = str(found.release) if found.release else "of an unknown release"
-    commit = f", commit {found.commit[:12]}" if found.commit else ""
-    digest = f" sha256:{found.digest[:12]}…" if found.digest else ""
-    return f"sglang {release}{commit}\n" + (f"from {found.artifact}{digest}\n" if found.artifact else "")
+def _table_parts(report: Report, verbose: bool, color: bool) -> Iterator[str]:
+    if report.patches:
+        yield patch_table(report.patches, color=color)
+    yield from (_failure(patch) for patch in report.patches if _is_notable(patch))
+    if verbose:
+        yield from map(explanation, report.patches)
 
 
-def table(patches: Sequence[PatchReport], *, color: bool) -> str:
-    """Patch, state, sites, files, lines, one row each."""
-    head = ("patch", "state", "proof", "sites", "files", "+/-")
-    proofs = any(p.judgement.proof is not Proof.NONE for p in patches)
-    rows = [
-        (
-            p.info.name,
-            p.judgement.state.value,
-            p.judgement.proof.value,
-            str(len(p.judgement.sites)) if p.judgement.state.changes_tree else "",
-            str(len(p.judgement.changes)) if p.judgement.changes else "",
-            f"+{p.added}/-{p.removed}" if p.judgement.changes else "",
-        )
-        for p in patches
-    ]
-    columns = [i for i in range(len(head)) if i != 2 or proofs]
-    widths = [max(len(row[i]) for row in (head, *rows)) for i in range(len(head))]
-    lines = ["  ".join(head[i].ljust(widths[i]) for i in columns).rstrip()]
-    for row, patch in zip(rows, patches):
-        cells = [row[i].ljust(widths[i]) for i in columns]
-        if color:
-            cells[1] = f"\x1b[{COLORS[patch.judgement.state]}m{cells[1]}\x1b[0m"
-        lines.append("  ".join(cells).rstrip())
-    return "\n".join(lines) + "\n"
-
-
-def plan_table(plan: RebasePlan, patches: Sequence[PatchReport], *, color: bool) -> str:
-    """What each patch was and is, and the evidence in short."""
-    rows = [("patch", str(plan.start), str(plan.to), "because")]
-    for step, patch in zip(plan.steps, patches):
+def _rebase_parts(report: Report, verbose: bool, color: bool) -> Iterator[str]:
+    if report.plan is None:
+        return
+    rows = [("patch", str(report.plan.start), str(report.plan.to), "because")]
+    for step, patch in zip(report.plan.steps, report.patches):
         rows.append((step.patch, step.before or "?", step.after, _because(patch)))
-    widths = [max(len(row[i]) for row in rows) for i in range(3)]
+    yield _lines(aligned(rows, {(i, 2): COLORS[row[2]] for i, row in enumerate(rows) if color and i}))
+    yield from (explanation(patch) for patch in report.patches if verbose or _is_notable(patch))
+    yield _lines(
+        f"{step.patch} fails from {step.changed_on} on, of the releases in the store"
+        for step in report.plan.steps
+        if step.changed_on is not None
+    )
+
+
+def _explain_parts(report: Report, verbose: bool, color: bool) -> Iterator[str]:
+    del verbose, color
+    return map(explanation, report.patches)
+
+
+def _no_parts(report: Report, verbose: bool, color: bool) -> Iterator[str]:
+    del report, verbose, color
+    return iter(())
+
+
+_PARTS: dict[str, Callable[[Report, bool, bool], Iterator[str]]] = {
+    "table": _table_parts,
+    "rebase": _rebase_parts,
+    "explain": _explain_parts,
+}
+
+
+def aligned(rows: Sequence[Sequence[str]], colors: Mapping[tuple[int, int], str] = MappingProxyType({})) -> list[str]:
+    """Pad rows to columns.
+
+    Args:
+        rows: The head and the rows, of equal length.
+        colors: Colours by row and column.
+    """
+    widths = [max(map(len, column)) for column in zip(*rows)]
+    widths[-1:] = [0]  # nothing follows the last column
     lines = []
     for number, row in enumerate(rows):
-        cells = [row[i].ljust(widths[i]) for i in range(3)]
-        if color and number:
-            cells[2] = f"\x1b[{COLORS[State(row[2])]}m{cells[2]}\x1b[0m"
-        lines.append("  ".join([*cells, row[3]]).rstrip())
-    return "\n".join(lines) + "\n"
+        padded = (cell.ljust(width) for cell, width in zip(row, widths))
+        lines.append("  ".join(tinted(cell, colors.get((number, column), "")) for column, cell in enumerate(padded)))
+    return [line.rstrip() for line in lines]
 
 
-def _because(patch: PatchReport) -> str:
-    found = patch.judgement
-    held = [goal for goal in found.goals if goal.held_before]
-    if found.state is State.LANDED and held:
-        lines = ", ".join(goal.evidence.rpartition(":")[2] for goal in held)
-        return f"all {len(held)} goals hold, lines {lines}"
-    if found.state.changes_tree:
-        return f"{len(found.sites)} site{'s' if len(found.sites) != 1 else ''}, +{patch.added}/-{patch.removed}"
-    return found.reason or ""
+def tinted(text: str, color: str) -> str:
+    """Text in a terminal colour, or as it is."""
+    return f"\x1b[{color}m{text}\x1b[0m" if color else text
 
 
-def _fails_since(plan: RebasePlan) -> str:
-    known = [step for step in plan.steps if step.changed_on is not None]
-    return "".join(f"{step.patch} fails from {step.changed_on} on, of the releases in the store\n" for step in known)
-
-
-def _needs_words(patch: PatchReport) -> bool:
-    return patch.judgement.state.exit_code is not ExitCode.OK or patch.judgement.state is State.PARTIAL
-
-
-def _trouble(patch: PatchReport) -> str:
-    """Why, and the nearest code, in a few lines."""
-    found = patch.judgement
-    lines = [f"{patch.info.name}: {found.state.value} ({found.reason}): {found.detail}"]
-    lines += [
-        f"  nearest: {c.path}:{c.line} in {c.symbol}, {c.similarity:.0%} alike: {c.code}" for c in found.candidates
-    ]
-    lines.append(f"  hint: patchtool explain {patch.info.name}")
-    return "\n".join(lines) + "\n"
+def patch_table(patches: Sequence[PatchReport], *, color: bool) -> str:
+    """One row per patch: state, proof where there is one, sites, files and lines."""
+    rows = [["patch", "state", "proof", "sites", "files", "+/-"]]
+    for patch in patches:
+        found = patch.judgement
+        sites = str(len(found.sites)) if found.state.changes_tree else ""
+        files, lines = (str(len(found.changes)), _lines_changed(patch)) if found.changes else ("", "")
+        rows.append([patch.info.name, found.state.value, found.proof.value, sites, files, lines])
+    if all(patch.judgement.proof is Proof.NONE for patch in patches):
+        for row in rows:
+            del row[2]
+    return _lines(aligned(rows, {(i, 1): COLORS[row[1]] for i, row in enumerate(rows) if color and i}))
 
 
 def explanation(patch: PatchReport) -> str:
-    """All that a judgement found."""
+    """All evidence for a patch's state."""
     found, info = patch.judgement, patch.info
-    lines = [f"{info.name}: {found.state.value}" + (f" ({found.reason})" if found.reason else "")]
-    lines.append(f"  {info.title}")
+    lines = [f"{info.name}: {found.state.value}" + (f" ({found.reason})" if found.reason else ""), f"  {info.title}"]
     if found.detail:
         lines.append(f"  why: {found.detail}")
     for goal in found.goals:
-        mark = "was there" if goal.held_before else "made" if goal.held_after else "missing"
-        where = f" at {goal.evidence}" if goal.held_before else f" ({goal.evidence})" if not goal.held_after else ""
-        lines.append(f"  goal: {goal.name}: {mark}{where}")
+        status = f"missing ({goal.evidence})"
+        if goal.held_before:
+            status = f"was there at {goal.evidence}"
+        elif goal.held_after:
+            status = "made by the patch"
+        lines.append(f"  goal: {goal.name}: {status}")
     lines += [f"  site: {site.path}:{site.line} in {site.symbol}, rule {site.rule}" for site in found.sites]
     lines += [f"  file: {c.path} +{c.added}/-{c.removed} {c.before[:12]} -> {c.after[:12]}" for c in found.changes]
-    lines += [
-        f"  nearest: {c.path}:{c.line} in {c.symbol}, {c.similarity:.0%} alike: {c.code}" for c in found.candidates
-    ]
+    lines += _nearest(patch)
     lines += [f"  note: {note}" for note in found.notes]
     if found.proof is not Proof.NONE:
         lines.append(f"  proof: {found.proof.value}")
@@ -185,38 +144,57 @@ def explanation(patch: PatchReport) -> str:
         lines.append(f"  since: {patch.since}")
     if info.applied_upstream:
         lines.append(f"  upstream: {info.applied_upstream}")
-    return "\n".join(lines) + "\n"
+    return _lines(lines)
 
 
 def error_text(error: PatchtoolError) -> str:
     """An error with its cause and the next command."""
-    lines = [f"error: {error.message}"]
-    if error.cause:
-        lines.append(f"caused by: {error.cause}")
-    if error.hint:
-        lines.append(f"hint: {error.hint}")
-    return "\n".join(lines) + "\n"
+    parts = {"error": error.message, "caused by": error.cause, "hint": error.hint}
+    return _lines(f"{label}: {text}" for label, text in parts.items() if text)
 
 
-def write_error_json(error: PatchtoolError, verb: str | None) -> None:
-    """An error as the one JSON document."""
-    body = {"message": error.message, "cause": error.cause, "hint": error.hint}
-    write(_document({"schema": SCHEMA, "verb": verb, "exit_code": int(error.exit_code), "error": body}))
+def _lines(lines: Iterator[str] | Sequence[str]) -> str:
+    return "".join(f"{line}\n" for line in lines)
 
 
-def _document(told: dict[str, Any]) -> str:
-    text = json.dumps(told, indent=2, ensure_ascii=False)
-    # Bytes of upstream that are not UTF-8 are surrogates here; the document must be UTF-8 all the same.
-    return (json.dumps(told, indent=2) if re.search("[\ud800-\udfff]", text) else text) + "\n"
+def _upstream(report: Report) -> str:
+    upstream = report.upstream
+    if upstream is None:
+        return ""
+    commit = f", commit {upstream.commit[:12]}" if upstream.commit else ""
+    digest = f" sha256:{upstream.digest[:12]}…" if upstream.digest else ""
+    artifact = f"from {upstream.artifact}{digest}\n" if upstream.artifact else ""
+    return f"sglang {upstream.release or 'of an unknown release'}{commit}\n{artifact}"
 
 
-def write(words: str) -> None:
-    """Bytes of upstream that are not UTF-8 go out as they came in."""
-    sys.stdout.flush()
-    sys.stdout.buffer.write(words.encode("utf-8", "surrogateescape"))
-    sys.stdout.buffer.flush()
+def _because(patch: PatchReport) -> str:
+    found = patch.judgement
+    held = [goal for goal in found.goals if goal.held_before]
+    if found.state is State.LANDED and held:
+        lines = ", ".join(goal.evidence.rpartition(":")[2] for goal in held)
+        return f"all {len(held)} goals hold, lines {lines}" if len(held) > 1 else f"its goal holds, line {lines}"
+    if found.state.changes_tree:
+        return f"{len(found.sites)} site{'' if len(found.sites) == 1 else 's'}, {_lines_changed(patch)}"
+    return found.reason or ""
 
 
-def silence_stdout() -> None:
-    """Somebody closed the pipe: the interpreter must not complain at exit."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+def _lines_changed(patch: PatchReport) -> str:
+    return f"+{patch.added}/-{patch.removed}"
+
+
+def _is_notable(patch: PatchReport) -> bool:
+    return patch.judgement.state.exit_code is not ExitCode.OK or patch.judgement.state is State.PARTIAL
+
+
+def _failure(patch: PatchReport) -> str:
+    """Why, and the nearest code, in a few lines."""
+    found, name = patch.judgement, patch.info.name
+    first = f"{name}: {found.state.value} ({found.reason}): {found.detail}"
+    return _lines([first, *_nearest(patch), f"  hint: patchtool explain {name}"])
+
+
+def _nearest(patch: PatchReport) -> list[str]:
+    return [
+        f"  nearest: {c.path}:{c.line} in {c.symbol}, {c.similarity:.0%} similar: {c.code}"
+        for c in patch.judgement.candidates
+    ]

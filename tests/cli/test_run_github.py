@@ -3,11 +3,13 @@
 from pathlib import Path
 
 from patchtool.cli.reports.github import github_annotations
-from tests.cli.run_of_cells import ROOT, judged, proofs
+from tests.cli.runs import ROOT, run, verdicts
+
+FILES = {each.result.cell.test.name: each.result.cell.test.path for each in verdicts()}
 
 
 def test_lines() -> None:
-    lines = github_annotations(judged(), proofs(), ROOT).splitlines()
+    lines = github_annotations(run(), FILES, ROOT).splitlines()
     garbage = "got \x1b[31m1\x00\ufffe, want <2> & 100%25%0Amore"
     failed = "failed, expected green."
     emulated = "v0.5.13/emulated"
@@ -21,9 +23,9 @@ def test_lines() -> None:
 
 
 def test_files_outside_the_checkout_are_not_named(tmp_path: Path) -> None:
-    assert "file=" not in github_annotations(judged(), proofs(), tmp_path)
+    assert "file=" not in github_annotations(run(), FILES, tmp_path)
 
 
 def test_a_good_run_says_nothing() -> None:
-    good = [each for each in judged() if each.verdict.value == "as-expected"]
-    assert github_annotations(good, [], ROOT) == ""
+    good = [each for each in verdicts() if each.verdict.value == "as-expected"]
+    assert github_annotations(run(good, []), FILES, ROOT) == ""

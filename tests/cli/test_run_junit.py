@@ -8,7 +8,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from patchtool.cli.reports.junit import junit_xml
-from tests.cli.run_of_cells import judged, proofs
+from tests.cli.runs import run
 
 _MISSING = importlib.util.find_spec("junitparser") is None
 _REQUIRED = os.environ.get("PATCHTOOL_REQUIRE_CONSUMERS") == "1"
@@ -32,7 +32,7 @@ CHILDREN = {
 
 
 def test_structure() -> None:
-    root = ET.fromstring(junit_xml(judged(), proofs()))
+    root = ET.fromstring(junit_xml(run()))
     assert root.tag == "testsuites"
     for element in root.iter():
         assert set(element.attrib) == ATTRIBUTES[element.tag]
@@ -40,7 +40,7 @@ def test_structure() -> None:
 
 
 def test_counts_and_kinds() -> None:
-    root = ET.fromstring(junit_xml(judged(), proofs()))
+    root = ET.fromstring(junit_xml(run()))
     suites = {suite.get("name"): suite for suite in root}
     assert list(suites) == ["v0.5.13/emulated", "v0.5.13/npu", "v0.5.13/proofs"]
     counts = {
@@ -51,7 +51,7 @@ def test_counts_and_kinds() -> None:
 
 
 def test_a_red_that_must_be_red_is_a_success_and_says_so() -> None:
-    root = ET.fromstring(junit_xml(judged(), proofs()))
+    root = ET.fromstring(junit_xml(run()))
     case = root.find(".//testcase[@classname='pristine.fast']")
     assert case is not None
     assert [child.tag for child in case] == ["properties"]
@@ -60,7 +60,7 @@ def test_a_red_that_must_be_red_is_a_success_and_says_so() -> None:
 
 
 def test_the_mode_is_said_where_there_is_one() -> None:
-    root = ET.fromstring(junit_xml(judged(), proofs()))
+    root = ET.fromstring(junit_xml(run()))
     modes = {
         case.get("name"): found.get("value")
         for case in root.iter("testcase")
@@ -71,20 +71,20 @@ def test_the_mode_is_said_where_there_is_one() -> None:
 
 
 def test_characters_that_xml_cannot_hold_are_shown() -> None:
-    failure = ET.fromstring(junit_xml(judged(), proofs())).find(".//failure")
+    failure = ET.fromstring(junit_xml(run())).find(".//failure")
     assert failure is not None
     assert failure.text == "got \\x1b[31m1\\x00\\ufffe, want <2> & 100%\nmore"
 
 
 def test_an_empty_run() -> None:
-    assert ET.fromstring(junit_xml([], [])).get("tests") == "0"
+    assert ET.fromstring(junit_xml(run([], []))).get("tests") == "0"
 
 
 @pytest.mark.skipif(_MISSING and not _REQUIRED, reason="junitparser is not installed")
 def test_a_real_consumer_reads_it(tmp_path: Path) -> None:
     import junitparser
 
-    (tmp_path / "junit.xml").write_bytes(junit_xml(judged(), proofs()))
+    (tmp_path / "junit.xml").write_bytes(junit_xml(run()))
     read = junitparser.JUnitXml.fromfile(str(tmp_path / "junit.xml"))
     read.update_statistics()
     assert (read.tests, read.failures, read.errors, read.skipped) == (11, 2, 3, 2)

@@ -1,11 +1,11 @@
 """The terminal's text of a run."""
 
-from patchtool.cli.reports.matrix_text import matrix_text
-from tests.cli.run_of_cells import judged, proofs
+from patchtool.cli.reports.run_text import run_text
+from tests.cli.runs import run
 
 
 def test_text() -> None:
-    said = matrix_text(judged(), proofs())
+    said = run_text(run())
     head = "patch  release  structural  pristine  patched  verdict\n"
     head += "fast   v0.5.13  applied     red       green    agrees\n"
     assert said.startswith(head)
@@ -13,7 +13,7 @@ def test_text() -> None:
     assert "v0.5.13/emulated/fast/wrong::test_state and 1 more: error: einops is not installed" in said
     assert "v0.5.13 fast::test_syncs: syncs 12 -> 1" in said
     assert "what ran, and what it does not show:\n  v0.5.13 fast: parts a loop\n" in said
-    assert "v0.5.13 suite::test_eager, 1 cells: upstream wipes it" in said
+    assert "suite::test_eager on v0.5.13, 1 cell: upstream wipes it" in said
     assert "no kernel maths" in said
     assert said.endswith(
         "8 cells: 3 as-expected, 1 unexpected, 4 could-not-run (2 error, 3 failed, 1 passed, 1 skipped, 1 timeout)\n"
@@ -21,10 +21,10 @@ def test_text() -> None:
 
 
 def test_colours_and_every_cell_on_demand() -> None:
-    said = matrix_text(judged(), proofs(), verbose=True, color=True)
+    said = run_text(run(), verbose=True, color=True)
     assert "\x1b[31mdisputes\x1b[0m" in said
     assert "as-expected  failed  0.70 s  v0.5.13/emulated/pristine/fast::test_syncs" in said
 
 
 def test_nothing_ran() -> None:
-    assert matrix_text([], []) == "0 cells: 0 as-expected, 0 unexpected, 0 could-not-run\n"
+    assert run_text(run([], [])) == "0 cells: 0 as-expected, 0 unexpected, 0 could-not-run\n"

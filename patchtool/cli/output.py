@@ -1,0 +1,91 @@
+"""Writing reports and errors to stdout and stderr."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from typing import TYPE_CHECKING, Any
+
+from patchtool.cli.reports.text import error_text, report_text
+from patchtool.domain.report import SCHEMA
+
+if TYPE_CHECKING:
+    from patchtool.cli.options import OutputOptions
+    from patchtool.domain.errors import PatchtoolError
+    from patchtool.domain.report import Report
+
+
+def show(report: Report, options: OutputOptions, *, markdown: bool = False) -> int:
+    """Write a report to stdout.
+
+    Args:
+        report: What a verb returned.
+        options: How to print it; JSON takes precedence over Markdown.
+        markdown: Whether to print a survey as Markdown.
+
+    Returns:
+        The report's exit code.
+    """
+    try:
+        if report.kind == "diff" and not options.quiet and not options.json:
+            # Notes go to stderr, so that stdout is a diff and nothing else.
+            sys.stderr.write("".join(f"note: {note}\n" for note in report.notes))
+        _write(_formatted(report, options, markdown))
+    except BrokenPipeError:
+        silence_stdout()
+    return int(report.exit_code)
+
+
+def show_error(error: PatchtoolError, verb: str | None, *, as_json: bool) -> int:
+    """Write an error to stderr, and to stdout as JSON where that is wanted; give its exit code."""
+    try:
+        if as_json:
+            body = {"message": error.message, "cause": error.cause, "hint": error.hint}
+            _write(_json({"schema": SCHEMA, "verb": verb, "exit_code": int(error.exit_code), "error": body}))
+        sys.stderr.write(error_text(error))
+    except BrokenPipeError:
+        silence_stdout()
+    return int(error.exit_code)
+
+
+def use_color(options: OutputOptions) -> bool:
+    """Whether stdout is a terminal, and neither the options nor the environment forbid colours."""
+    plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+    return options.color and not options.json and sys.stdout.isatty() and not plain
+
+
+def silence_stdout() -> None:
+    """Point stdout, which was closed, to the null device, so that Python does not complain at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _formatted(report: Report, options: OutputOptions, markdown: bool) -> str:
+    if options.json:
+        return _json(report.to_json())
+    color = use_color(options)
+    if report.kind != "survey":
+        return report_text(report, verbose=options.verbose, quiet=options.quiet, color=color)
+    if markdown:
+        from patchtool.cli.reports.markdown import survey_markdown
+
+        return survey_markdown(report.to_json())  # type: ignore[arg-type]
+    import shutil
+
+    from patchtool.cli.reports.survey_table import survey_text
+
+    width = shutil.get_terminal_size().columns
+    return survey_text(report, color=color, verbose=options.verbose, quiet=options.quiet, width=width)
+
+
+def _json(document: dict[str, Any]) -> str:
+    text = json.dumps(document, indent=2, ensure_ascii=False)
+    # Bytes of upstream that are not UTF-8 are surrogates here; the document must be UTF-8 all the same.
+    return (json.dumps(document, indent=2) if re.search("[\ud800-\udfff]", text) else text) + "\n"
+
+
+def _write(text: str) -> None:
+    sys.stdout.flush()
+    sys.stdout.buffer.write(text.encode("utf-8", "surrogateescape"))  # upstream's bytes go out as they came in
+    sys.stdout.buffer.flush()

@@ -1,0 +1,38 @@
+"""Use a run's proofs in a survey: a page with both must not show as fine what its tests dispute."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from patchtool.cli.reports.run import Run
+    from patchtool.domain.documents import Survey, SurveyedRelease
+
+
+def with_proofs(survey: Survey, run: Run) -> Survey:
+    """Replace the survey's stored proofs by those of a run.
+
+    A proof is about a patch in one structural state. Where the survey found another state, the series has changed since
+    the run: the proof is left out there, and a note is added.
+
+    Args:
+        survey: The document of ``survey --json``; it is not changed.
+        run: A run of ``test``.
+    """
+    proofs = {(p.patch, p.release): p for p in run.proofs if p.verdict in ("agrees", "disputes")}
+    notes = list(survey["notes"])
+    releases: list[SurveyedRelease] = []
+    for row in survey["releases"]:
+        patches = []
+        for patch in row["patches"]:
+            proof = proofs.get((patch["name"], row["release"]))
+            if proof and proof.structural == patch["state"]:
+                patch = {**patch, "proof": proof.verdict}
+            elif proof:
+                notes.append(
+                    f"the tests ran with {patch['name']} {proof.structural} on {row['release']}, and it is "
+                    f"{patch['state']} now; run them again"
+                )
+            patches.append(patch)
+        releases.append({**row, "patches": patches})
+    return {**survey, "releases": releases, "notes": notes}
