@@ -37,6 +37,7 @@ judgements = st.builds(
 ONE = Judgement(State.APPLIED, contents={"python/a.py": b"\xff\r\n\0"}, goals=(GoalEvidence("g", False, True),))
 
 
+@pytest.mark.slow
 @given(judgement=judgements, key=text)
 def test_what_is_put_comes_back(tmp_path_factory: pytest.TempPathFactory, judgement: Judgement, key: str) -> None:
     cache = JudgementCache(tmp_path_factory.mktemp("cache"))

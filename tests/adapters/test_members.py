@@ -110,6 +110,7 @@ component = st.lists(tricky | st.text(min_size=1, max_size=3), min_size=1, max_s
 paths = st.lists(st.lists(component, min_size=1, max_size=3).map("/".join), min_size=1, max_size=8)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
 @example(['"a', "b ", " c", "d\\303\\251", "é/e"])
 @given(listed=paths)

@@ -2,12 +2,15 @@
 
 from pathlib import Path
 
+import pytest
+
 from patchtool.adapters.store.checkout_folder import checkout_folder
 from patchtool.domain.objects import blob_id
 from patchtool.domain.release import Release
 from tests.conftest import Stored
 
 
+@pytest.mark.slow
 def test_the_folder_holds_every_file_of_the_release(stored: Stored, tmp_path: Path) -> None:
     store = stored("0.5.10")
     release = store.release(Release("0.5.10"))

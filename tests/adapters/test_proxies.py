@@ -59,6 +59,7 @@ def told(fault: PatchtoolError) -> str:
     return f"{fault.message}\n{fault.hint}\n{fault.cause}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("credentials", [None, f"{USER}:{PASSWORD}"], ids=["open", "with-credentials"])
 @pytest.mark.parametrize("where", ["pip.conf", "PIP_PROXY", "HTTP_PROXY", "http_proxy", "all_proxy", "without-scheme"])
 def test_the_index_is_reached_through_the_proxy_only(
@@ -114,6 +115,7 @@ def test_credentials_of_index_and_proxy_are_two_things(index: Index, settings: P
         assert PyPI().releases("sglang") == [RELEASE]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["http", "https"])
 @pytest.mark.parametrize("address", ["me:wr0ng@{}", "{}"], ids=["wrong", "none"])
 @pytest.mark.parametrize("where", ["pip.conf", "environment"])
@@ -154,6 +156,7 @@ def test_a_proxy_that_is_not_there_is_named(settings: PipSettings, monkeypatch: 
     assert "s3cret" not in told(caught.value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("key", "url"),
     [

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from tests.conftest import Stored, Wheel
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("version", "artifacts"),
     [
@@ -48,6 +49,7 @@ def test_wheels_of_all_machines_and_pythons_give_one_commit(
     assert len(together[-1].native_modules) == len(wheels)
 
 
+@pytest.mark.slow
 def test_a_real_release_is_all_there(stored: Stored, wheel: Wheel) -> None:
     store = stored("0.5.13")
     release = store.release(Release("0.5.13"))
@@ -68,6 +70,7 @@ def test_a_real_release_is_all_there(stored: Stored, wheel: Wheel) -> None:
     assert set(tree.containing("move_intermediate_cache")) <= set(holders)
 
 
+@pytest.mark.slow
 def test_a_real_source_archive_gives_the_commit_of_its_wheel(
     tmp_path: Path, wheel: Wheel, source_archive: Path
 ) -> None:

@@ -30,6 +30,7 @@ def test_nothing_to_fetch(me: Person) -> None:
     assert "v0.5.13 is in the store already" in me("fetch", "0.5.13", "--offline").out
 
 
+@pytest.mark.slow
 def test_find_links(me: Person, empty_store: Path) -> None:
     answer = me("fetch", "--find-links", me.wheels(), "--json")
     assert answer.code == 0, answer.err
@@ -39,6 +40,7 @@ def test_find_links(me: Person, empty_store: Path) -> None:
     assert me("status", "--offline").code == 0
 
 
+@pytest.mark.slow
 def test_a_wheels_path(me: Person, empty_store: Path) -> None:
     answer = me("fetch", me.wheel)
     assert answer.code == 0, answer.err

@@ -14,6 +14,7 @@ def written(me: Person, text: str) -> None:
     (me.project / "ci" / "matrix.toml").write_text(text)
 
 
+@pytest.mark.slow
 def test_a_row_of_subsets_runs_just_those(me: Person) -> None:
     written(me, ROW.format('[[], ["mtp_tracking", "ssm_index_layout"]]'))
     cells = me("test", "--json").document["cells"]

@@ -65,6 +65,7 @@ def test_an_index_with_credentials(index: Index, settings: PipSettings, tmp_path
     assert f"v{VERSION} is in the store already" in fetch(tmp_path, "--offline").out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("more", [[], ["-v"], ["--json"]])
 def test_an_index_that_wants_others(index: Index, settings: PipSettings, tmp_path: Path, more: list[str]) -> None:
     settings(index_url=index.url.replace("://", "://me:wr0ng@"))

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from tests.conftest import Wheel
 
 
+@pytest.mark.slow
 def test_the_default_place_and_what_is_in_it(me: Person, monkeypatch: pytest.MonkeyPatch) -> None:
     answer = me("apply", "--json")
     assert answer.code == 0, answer.err
@@ -40,6 +41,7 @@ def test_the_default_place_and_what_is_in_it(me: Person, monkeypatch: pytest.Mon
     assert me("apply", "--json").document["result"]["path"] == str(made)
 
 
+@pytest.mark.slow
 def test_git_need_not_read_the_output_again_to_know_that_nothing_changed(me: Person) -> None:
     # An index that is not younger than a file proves nothing: git then reads the file whenever it is asked.
     assert me("apply", "--output", "out").code == 0
@@ -49,6 +51,7 @@ def test_git_need_not_read_the_output_again_to_know_that_nothing_changed(me: Per
     assert max(int(path.stat().st_mtime) for path in files) < int(index.st_mtime)
 
 
+@pytest.mark.slow
 def test_the_table_says_everything(me: Person) -> None:
     answer = me("apply", "--output", "out")
     lines = answer.out.splitlines()
@@ -159,6 +162,7 @@ def test_survey_of_one_release(me: Person) -> None:
     assert {patch["name"]: patch["state"] for patch in row["patches"]} == dict.fromkeys(PATCHES, "applied")
 
 
+@pytest.mark.slow
 def test_a_copy_of_the_output_is_not_mistaken_for_it(me: Person) -> None:
     assert me("apply", "--output", "out").code == 0
     target = me.project / "out" / TARGETS[0]

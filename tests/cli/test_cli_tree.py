@@ -329,6 +329,7 @@ def test_dry_run_keeps_no_judgement(me: Person, clone: Path, own_store: Path) ->
     assert snapshot(me.folder) == before
 
 
+@pytest.mark.slow
 def test_the_diff_applies_to_a_pristine_checkout_and_gives_the_same_tree(
     me: Person, clone: Path, tmp_path: Path
 ) -> None:

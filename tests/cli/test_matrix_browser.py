@@ -11,6 +11,7 @@ from tests.cli.chromium import Page
 from tests.cli.looking import CONTRAST, FOCUS, listeners, shown, work
 from tests.cli.matrices import calm, hostile, large, mixed
 
+pytestmark = pytest.mark.slow
 Opened = Callable[..., Page]
 PANEL = "document.getElementById('matrix-details')"
 IT_WORKS = "test/v0.5.13/emulated/pristine/one_fix::test_it_works"

@@ -211,6 +211,7 @@ def test_what_is_no_json_is_refused(tmp_path: Path, content: bytes) -> None:
         read_run(tmp_path / "missing.json")
 
 
+@pytest.mark.slow
 def test_equal_runs_give_equal_bytes_and_what_recurs_is_kept_once() -> None:
     assert test_page(mixed()) == test_page(mixed())
     page = test_page(large())
@@ -246,6 +247,7 @@ def test_survey_shows_the_proofs_of_the_run() -> None:
     assert "four_fix on" not in page.partition("<aside")[0].partition('<div class="notes">')[2]
 
 
+@pytest.mark.slow
 def test_a_real_run_becomes_a_page(me: Person) -> None:
     """Without torch here, its cells say that they could not run; with it they pass. The page has them either way."""
     for part in ("ci/matrix.toml", "patches/kv_copy_override/test_kv_copy_override.py"):

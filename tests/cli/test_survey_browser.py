@@ -9,6 +9,7 @@ from tests.cli.chromium import Browser, Page
 from tests.cli.looking import CONTRAST, FOCUS, listeners, shown, work
 from tests.cli.surveys import calm, diff, hostile, large, survey_page, troubled
 
+pytestmark = pytest.mark.slow
 Opened = Callable[..., Page]
 PANEL = "document.getElementById('details')"
 

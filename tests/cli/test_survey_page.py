@@ -265,6 +265,7 @@ def run(store: tuple[str, list[str]], *arguments: str) -> int:
     return main(["-C", os.fspath(Path(__file__).parents[2]), "--store", store[0], "--offline", "survey", *arguments])
 
 
+@pytest.mark.slow
 def test_real_releases(store: tuple[str, list[str]], tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     page = tmp_path / "survey.html"
     assert run(store, *store[1], "--html", str(page)) == 0

@@ -65,6 +65,7 @@ RENDERINGS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", FACTS)
 def test_written_bytes_are_the_same_everywhere(judge_release, version):
     written = {}

@@ -126,6 +126,7 @@ def test_failure_names_the_missing_package_and_removes_the_venv(
     assert not machine.venv.exists()
 
 
+@pytest.mark.slow
 def test_stamp_is_written_last_and_a_later_failure_removes_the_venv(machine: Machine, tiny: Path) -> None:
     machine.link("git")
     machine.python()

@@ -158,6 +158,7 @@ def normal_methods(source: str | bytes) -> list[str]:
     return [ast.dump(node) for node in ast.walk(ast.parse(source)) if isinstance(node, ast.FunctionDef)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 @settings(
     max_examples=4,

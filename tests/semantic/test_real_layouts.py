@@ -98,6 +98,7 @@ def applied_right(real: Upstream, patch: str, data: bytes) -> bytes:
     return result
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("patch", SERIES)
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_another_layout_gives_the_same(patch: str, layout: str, wheel: Wheel) -> None:
@@ -119,6 +120,7 @@ def test_another_layout_gives_the_same(patch: str, layout: str, wheel: Wheel) ->
         ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("patch", SERIES)
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_landed_is_landed_in_any_layout(patch: str, layout: str, wheel: Wheel) -> None:
@@ -135,6 +137,7 @@ def test_what_cannot_be_read_is_a_conflict(patch: str, layout: str, wheel: Wheel
     assert ".py" in found.detail
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("patch", SERIES)
 def test_a_moved_file_is_found_by_its_symbol(patch: str, wheel: Wheel) -> None:
     real = upstream(wheel(NEEDED))
@@ -147,6 +150,7 @@ def test_a_moved_file_is_found_by_its_symbol(patch: str, wheel: Wheel) -> None:
     assert SemanticKind().judge(info, done.tree, None).state is State.LANDED
 
 
+@pytest.mark.slow
 @settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck))
 @pytest.mark.parametrize("patch", SERIES)
 @given(st.lists(st.integers(0, 7), max_size=4), st.sampled_from([as_it_is, crlf, tabs, no_final_newline]))
@@ -162,6 +166,7 @@ def test_any_harmless_changes(patch: str, wheel: Callable[..., Path], chosen: li
         assert normal(result) == normal(plain.encode())
 
 
+@pytest.mark.slow
 @settings(max_examples=3, deadline=None, suppress_health_check=list(HealthCheck))
 @pytest.mark.parametrize("patch", SERIES)
 @given(st.integers())

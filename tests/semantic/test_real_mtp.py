@@ -233,6 +233,7 @@ UNCLEAR = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "row",
     table(

@@ -147,6 +147,7 @@ NOT_QUITE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "row",
     table(

@@ -44,6 +44,7 @@ def _is_clean(lab: Lab, root: Path, kind: str) -> bool:
     return kind != "git" or lab.git(root, "status", "--porcelain") == ""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["git", "no-commit", "folder"])
 def test_killed_at_every_step_of_a_write(lab: Lab, kind: str) -> None:
     seen: Counter[str] = Counter()
@@ -78,6 +79,7 @@ def test_killed_at_every_step_of_a_write(lab: Lab, kind: str) -> None:
     assert kind != "git" or seen["finished"] >= 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["git", "folder"])
 def test_killed_at_every_step_of_an_unapply(lab: Lab, kind: str) -> None:
     seen: Counter[str] = Counter()
@@ -102,6 +104,7 @@ def test_killed_at_every_step_of_an_unapply(lab: Lab, kind: str) -> None:
     assert seen["finished taking out"] > 3
 
 
+@pytest.mark.slow
 def test_edited_after_a_kill_is_refused_and_kept(lab: Lab) -> None:
     root = lab.checkout()
     place = open_worktree(root)

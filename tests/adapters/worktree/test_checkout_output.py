@@ -240,6 +240,7 @@ def test_after_a_kill_the_old_or_the_new_tree_is_there(lab: Lab, build: Builder,
     ]
 
 
+@pytest.mark.slow
 def test_killed_at_every_step(lab: Lab, build: Builder) -> None:
     heads = set()
     old = build.write(lab.series()[:1])

@@ -54,6 +54,7 @@ def test_missing_interpreter_is_reported(devices: Path) -> None:
     assert "cannot be started" in find_npu("/nowhere/python", devices=devices).reason
 
 
+@pytest.mark.slow
 def test_probe_reports_the_stage_that_fails(devices: Path) -> None:
     found = find_npu(sys.executable, devices=devices, timeout=LIMIT)
     assert not found.usable

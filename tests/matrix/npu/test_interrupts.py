@@ -21,6 +21,7 @@ WAITING: dict[str, tuple[str, tuple[str, ...]]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("interrupts", [1, 2])
 @pytest.mark.parametrize("waiting", WAITING)
 def test_interrupt_ends_all_processes(tmp_path: Path, waiting: str, interrupts: int) -> None:

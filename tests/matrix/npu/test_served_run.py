@@ -20,6 +20,7 @@ from patchtool.matrix.planning.release_plan import served_cells
 from patchtool.matrix.release_trees import ReleaseTrees
 from tests.matrix.waiting import LIMIT, group_is_gone, wait_until
 
+pytestmark = pytest.mark.slow
 HERE = Path(__file__).parent
 LOAD = "prompts = 2\ninput-tokens = 8\noutput-tokens = 8\nconcurrency = 1\n"
 GROWING = (2, 10, 50, 250)

@@ -24,7 +24,10 @@ from tests.matrix.waiting import LIMIT, group_is_gone, wait_for, wait_until
 _MISSING = importlib.util.find_spec("ray") is None
 # read at import, because a fixture removes it from the environment of every test
 _REQUIRED = os.environ.get("PATCHTOOL_REQUIRE_CONSUMERS") == "1"
-pytestmark = pytest.mark.skipif(_MISSING and not _REQUIRED, reason="ray is not installed")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(_MISSING and not _REQUIRED, reason="ray is not installed"),
+]
 
 
 @pytest.fixture(scope="module")
