@@ -1,4 +1,4 @@
-"""Files written whole or not at all, paths that stay inside, and one lock at a time."""
+"""Atomic writes, safe joins of untrusted paths, and locks between processes."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ LOCK_TIMEOUT = 60.0
 
 
 def safe_join(root: Path, path: str) -> Path:
-    """Find a file below a folder, and refuse what leads out of it.
+    """Join a folder and an untrusted path, and refuse a result outside of the folder.
 
     Args:
         root: The folder; it may itself be reached through symlinks.
         path: Relative, with forward slashes; the file need not exist.
 
     Raises:
-        RefusedError: Empty, absolute, ``..``, a backslash or NUL, or a symlink on the way that leads out.
+        RefusedError: The path is empty or absolute, has ``..``, a backslash or NUL, or leads out through a symlink.
     """
     parts = PurePosixPath(path).parts
     if not parts or path.startswith("/") or ".." in parts or "\\" in path or "\0" in path:
@@ -38,18 +38,18 @@ def safe_join(root: Path, path: str) -> Path:
 
 
 def atomic_write(path: Path, data: bytes, mode: int = 0o644, *, durable: bool = True) -> None:
-    """Write a file so that every reader finds the old bytes or the new ones, even after a power cut.
+    """Write a file so that a reader finds either the old bytes or the new ones, even after a power failure.
 
     Args:
-        path: Where; its folder must exist. A symlink there is replaced, not followed.
+        path: The file; its folder must exist. A symlink is replaced, not followed.
         data: The whole content.
-        mode: Permission bits, exactly: the umask is not applied.
-        durable: Wait until the disk has it; for a file that may be lost, its reader must know half of it.
+        mode: Permission bits; the umask is not applied.
+        durable: Wait until the bytes are on disk. False for a cache whose reader detects a truncated file.
 
     Raises:
         EnvironmentFault: The disk is full, the folder is read-only, …; the old file is untouched.
     """
-    # Not `tempfile`: importing it costs more than a cached verb may take.
+    # Importing `tempfile` would take longer than a cached verb may take.
     temporary = path.with_name(f".{path.name}.{os.urandom(6).hex()}.tmp")
     try:
         handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), 0o600)
@@ -61,7 +61,7 @@ def atomic_write(path: Path, data: bytes, mode: int = 0o644, *, durable: bool = 
                 os.fsync(handle)
         temporary.replace(path)
         if durable:
-            _sync_folder(path.parent)
+            sync_folder(path.parent)
     except OSError as error:
         raise EnvironmentFault(f"cannot write {path}", cause=str(error)) from error
     finally:
@@ -69,8 +69,8 @@ def atomic_write(path: Path, data: bytes, mode: int = 0o644, *, durable: bool = 
             temporary.unlink()
 
 
-def _sync_folder(folder: Path) -> None:
-    """Make a rename durable: it lives in the folder, not in the file."""
+def sync_folder(folder: Path) -> None:
+    """Bring renames in a folder to disk: a name is stored in the folder, not in the file."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -80,18 +80,18 @@ def _sync_folder(folder: Path) -> None:
 
 @contextmanager
 def locked(path: Path, timeout: float = LOCK_TIMEOUT) -> Iterator[None]:
-    """Hold a lock between processes; the system releases it when its holder dies.
+    """Hold a lock between processes; the system releases it when the holder dies.
 
     Args:
-        path: The lock file; it stays behind. The holder's pid stands beside it in ``<path>.pid``.
+        path: The lock file; it is not removed. The holder's pid is in ``<path>.pid``.
         timeout: Seconds to wait for another holder.
 
     Raises:
-        EnvironmentFault: Another process still holds it, named by its pid, or the folder cannot be written.
+        EnvironmentFault: Another process holds it for longer than `timeout`, or the folder cannot be written.
     """
     from filelock import FileLock, Timeout
 
-    # Beside the lock, because opening a lock file to wait for it may empty it.
+    # A file of its own: opening the lock file may truncate it.
     holder = path.with_name(f"{path.name}.pid")
     lock = FileLock(path)
     try:
@@ -103,7 +103,7 @@ def locked(path: Path, timeout: float = LOCK_TIMEOUT) -> Iterator[None]:
             hint="wait for that run to end, or give a longer --lock-timeout",
         ) from None
     except OSError as error:
-        hint = f"see that {path.parent} is a folder that you can write"
+        hint = f"check that {path.parent} is a folder that you can write to"
         raise EnvironmentFault(f"cannot lock {path}", hint=hint, cause=str(error)) from error
     try:
         atomic_write(holder, f"{os.getpid()}\n".encode())

@@ -1,4 +1,4 @@
-"""The only place that starts other programs: argument lists, bytes in and out."""
+"""Start other programs, with argument lists and never through a shell; the adapters start them nowhere else."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
 _TAIL_LINES = 12
-# Up to the last @: a password may hold one that nobody escaped.
+# Up to the last @: a password may have an unescaped one.
 _USERINFO = re.compile(r"(?<=://)[^/\s]+@")
-# Only where the package is not called like the program.
+# Only where package and program have different names.
 _DEBIAN = {"python3": "python3-minimal", "pip": "python3-pip", "dpkg-source": "dpkg-dev"}
 
 
 class ProcessResult(NamedTuple):
-    """What a finished process left: its output and its exit code."""
+    """Output and exit code of a finished process."""
 
     stdout: bytes
     stderr: bytes
@@ -29,12 +29,12 @@ class ProcessResult(NamedTuple):
 
 
 class ProcessFailed(EnvironmentFault):
-    """Another program ended with an exit code that was not expected.
+    """Another program exited with an error.
 
     Args:
         argv: The command.
         code: Its exit code, negative for a signal.
-        stderr: All it wrote there, or on standard output if that is nothing; the tail becomes the cause.
+        stderr: Its standard error, or its standard output where that is empty; the tail becomes the cause.
     """
 
     def __init__(self, argv: Sequence[str], code: int, stderr: bytes) -> None:
@@ -48,7 +48,7 @@ class ProcessFailed(EnvironmentFault):
 
 
 def redact(text: str) -> str:
-    """Take user names and passwords out of the URLs in a text."""
+    """Remove user names and passwords from the URLs in a text."""
     return _USERINFO.sub("***@", text)
 
 
@@ -60,43 +60,43 @@ def run(
     env: Mapping[str, str] | None = None,
     check: bool = True,
 ) -> ProcessResult:
-    """Run a program to its end.
+    """Run a program and wait for it.
 
     Args:
-        argv: Program and arguments; never a shell line.
+        argv: Program and arguments.
         cwd: Folder to run in.
-        stdin: Bytes to feed; without them the program reads nothing, so it cannot wait for a person.
+        stdin: Bytes to feed; None feeds nothing, so that the program cannot wait for the user.
         env: The whole environment; inherited when None.
         check: Whether an exit code other than 0 is a failure.
 
     Raises:
         ProcessFailed: The exit code is not 0 and `check` is set.
-        EnvironmentFault: The program is not there.
+        EnvironmentFault: The program is not installed.
     """
     try:
-        done = subprocess.run(argv, cwd=cwd, env=env, input=stdin or b"", capture_output=True, check=False)
+        finished = subprocess.run(argv, cwd=cwd, env=env, input=stdin or b"", capture_output=True, check=False)
     except OSError as error:
         raise _not_started(argv, cwd, error) from error
-    if check and done.returncode != 0:
-        raise ProcessFailed(argv, done.returncode, done.stderr.strip() or done.stdout)
-    return ProcessResult(done.stdout, done.stderr, done.returncode)
+    if check and finished.returncode != 0:
+        raise ProcessFailed(argv, finished.returncode, finished.stderr.strip() or finished.stdout)
+    return ProcessResult(finished.stdout, finished.stderr, finished.returncode)
 
 
 @contextmanager
 def feeding(
     argv: Sequence[str], *, cwd: Path | None = None, env: Mapping[str, str] | None = None
 ) -> Iterator[IO[bytes]]:
-    """Start a program and stream into its standard input; leaving the block waits for its end.
+    """Start a program and stream into its standard input; leaving the block waits for the program.
 
-    An exception in the block kills the program, so that it cannot take a half-written stream for a whole one.
+    An exception in the block kills the program, so that it cannot act on a truncated stream.
 
     Raises:
-        ProcessFailed: It ended with an exit code other than 0, or stopped reading.
-        EnvironmentFault: The program is not there.
+        ProcessFailed: The exit code is not 0, or the program stopped reading.
+        EnvironmentFault: The program is not installed.
     """
     import tempfile
 
-    # A file, not a pipe: nobody reads it while the program runs, and a full pipe would stop both.
+    # A file, because nothing reads a pipe while the program runs, and a full one would block it.
     with tempfile.TemporaryFile() as errors:
         try:
             child = subprocess.Popen(
@@ -105,25 +105,25 @@ def feeding(
         except OSError as error:
             raise _not_started(argv, cwd, error) from error
         assert child.stdin is not None  # noqa: S101 - PIPE was asked for
-        whole = False
+        complete = False
         try:
-            with suppress(BrokenPipeError):  # the program's own words explain it better
+            with suppress(BrokenPipeError):  # the program's error output explains it better
                 yield child.stdin
                 child.stdin.close()
-                whole = True
+                complete = True
         except BaseException:
             child.kill()
             raise
         finally:
             code = _reap(child)
-        if code != 0 or not whole:
+        if code != 0 or not complete:
             errors.seek(0)
             raise ProcessFailed(argv, code, errors.read())
 
 
 def _reap(child: subprocess.Popen[bytes]) -> int:
     if child.stdin is not None:
-        with suppress(BrokenPipeError):  # closing flushes what a dead program will never read
+        with suppress(BrokenPipeError):  # closing flushes, and the program may have exited
             child.stdin.close()
     return child.wait()
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from patchtool.adapters.git.commits import Written
+from patchtool.adapters.git.commits import WriteResult
 from patchtool.domain.errors import ExitCode, RefusedError
 from patchtool.domain.ports import Tree
 from patchtool.domain.release import Release
@@ -126,7 +126,7 @@ def _report(
     rendering: Rendering,
     tree: Tree,
     folder: Path,
-    written: Written | None,
+    written: WriteResult | None,
     notes: Sequence[str],
 ) -> Report:
     diff = rendering_diff(rendering, tree) if options.diff else ""
@@ -147,7 +147,7 @@ def _report(
     )
 
 
-def _headline(rendering: Rendering, folder: Path, written: Written | None, options: ApplyOptions) -> str:
+def _headline(rendering: Rendering, folder: Path, written: WriteResult | None, options: ApplyOptions) -> str:
     if written is None:
         return "nothing was written" + (" (--dry-run)" if options.dry_run else "")
     if written.unchanged:

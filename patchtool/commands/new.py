@@ -6,7 +6,7 @@ import re
 from datetime import datetime, timezone
 from pathlib import Path
 
-from patchtool.adapters.git.text_changes import TextChange, of_commit, of_diff
+from patchtool.adapters.git.text_changes import TextChange, changes_in_commit, changes_in_diff
 from patchtool.adapters.project.project import SERIES, Project
 from patchtool.adapters.project.transaction import write_all
 from patchtool.domain.errors import InputError
@@ -74,9 +74,9 @@ def _check_name(project: Project, name: str) -> None:
 def _change(session: Session, source: str, tree: Path | None) -> TextChange:
     path = Path(source)
     if path.is_file():
-        changes = of_diff(path.read_bytes(), session.store.tree(pinned_release(session).commit), source)
+        changes = changes_in_diff(path.read_bytes(), session.store.tree(pinned_release(session).commit), source)
     else:
-        changes = of_commit(tree or Path.cwd(), source)
+        changes = changes_in_commit(tree or Path.cwd(), source)
     if not changes:
         raise InputError(f"{source} changes no Python file", hint="a draft needs a change to start from")
     if len(changes) > 1:

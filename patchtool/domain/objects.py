@@ -1,13 +1,17 @@
-"""Git's name for a file's content, without git."""
+"""Git's id of a file's content, computed without git."""
 
 from __future__ import annotations
 
 import hashlib
 
 
-def blob_id(data: bytes) -> str:
-    """The SHA-1 blob id of some bytes, 40 hex digits.
+def blob_id(data: bytes, algorithm: str = "sha1") -> str:
+    """The blob id of some bytes, in hex.
+
+    Args:
+        data: The file's content.
+        algorithm: The repository's object format, ``sha1`` or ``sha256``.
 
     Source: git's object format, ``blob <size> NUL <content>``.
     """
-    return hashlib.sha1(b"blob %d\x00" % len(data) + data, usedforsecurity=False).hexdigest()
+    return hashlib.new(algorithm, b"blob %d\0%s" % (len(data), data), usedforsecurity=False).hexdigest()

@@ -66,11 +66,11 @@ def _release_tree(session: Session, text: str | None) -> BaseTree:
 
 
 def _folder_tree(session: Session, folder: Path) -> BaseTree:
-    from patchtool.adapters.worktree import open_worktree, originals, recorded
+    from patchtool.adapters.worktree import open_worktree, read_applied, read_originals
 
     worktree = open_worktree(folder)
-    applied = recorded(worktree)
-    before = originals(worktree, applied) if applied else {}
+    applied = read_applied(worktree)
+    before = read_originals(worktree, applied) if applied else {}
     pin = session.project.pin.release
     notes = worktree.notes
     if worktree.release is None:

@@ -11,7 +11,7 @@ from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from multiprocessing import get_all_start_methods, get_context
 
-from patchtool.adapters.git.commit_tree import GitTree
+from patchtool.adapters.git.commit_tree import CommitTree
 from patchtool.adapters.store.judgement_cache import JudgementCache
 from patchtool.domain.kinds import kind_of
 from patchtool.domain.patch import PatchInfo
@@ -19,7 +19,7 @@ from patchtool.domain.release import Release
 from patchtool.workflow.rendering import Rendering, cached_rendering, render
 from patchtool.workflow.session import Session
 
-_Job = tuple[Release, GitTree]
+_Job = tuple[Release, CommitTree]
 
 
 def render_many(session: Session, jobs: Sequence[_Job]) -> list[Rendering]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from patchtool.adapters.worktree import Worktree, open_worktree, originals, recorded, recover, state_of
+from patchtool.adapters.worktree import Worktree, applied_state, open_worktree, read_applied, read_originals, recover
 from patchtool.adapters.worktree.journal import Journal
 from patchtool.domain.ports import Tree
 from patchtool.domain.release import Release
@@ -55,12 +55,12 @@ def render_on_worktree(
         The rendering, compared with the lock and with notes on the worktree, and the tree it was rendered on.
     """
     project = session.project
-    applied = recorded(worktree)
+    applied = read_applied(worktree)
     notes: list[str] = []
     tree: Tree = worktree
-    state = state_of(worktree, applied) if applied else None
-    if applied is not None and state is not None and state.kind != "gone":
-        tree = OverlayTree(worktree, _as_stored(worktree, originals(worktree, applied)))
+    state = applied_state(worktree, applied) if applied else None
+    if applied is not None and state is not None and state.kind != "reverted":
+        tree = OverlayTree(worktree, _as_stored(worktree, read_originals(worktree, applied)))
         edited = f", edited since: {', '.join(state.paths)}" if state.kind == "edited" else ""
         where = f"on branch {applied.branch.removeprefix('refs/heads/')}" if applied.branch else "in its files only"
         notes.append(f"an earlier run applied the series here, {where}{edited}")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from patchtool.adapters.git import plumbing
-from patchtool.adapters.git.commit_tree import GitTree
+from patchtool.adapters.git.commit_tree import CommitTree
 from patchtool.adapters.git.plumbing import LOWEST_GIT, Git, check_git_version, sealed_environment
 from patchtool.domain.errors import EnvironmentFault
 
@@ -88,7 +88,7 @@ def test_objects_come_whole_and_the_missing_are_left_out(git: Git, commit: str) 
 
 
 def test_a_tree_reads_files_as_they_are(git: Git, commit: str) -> None:
-    tree = GitTree(git, commit)
+    tree = CommitTree(git, commit)
     assert tree.read("python/sp ace.py") == b"x word\r\n"
     assert tree.read("python/link.py") is None
     assert tree.read("gone") is None
@@ -96,12 +96,12 @@ def test_a_tree_reads_files_as_they_are(git: Git, commit: str) -> None:
 
 
 def test_a_tree_finds_whole_words_in_python_files(git: Git, commit: str) -> None:
-    tree = GitTree(git, commit)
+    tree = CommitTree(git, commit)
     assert tree.containing("word") == ["python/a.py", "python/sp ace.py"]
     assert tree.containing("nowhere.*") == []
     assert tree.containing("words") == ["python/b.py"]
     with pytest.raises(EnvironmentFault):
-        GitTree(git, "0" * 40).containing("word")
+        CommitTree(git, "0" * 40).containing("word")
 
 
 @pytest.fixture

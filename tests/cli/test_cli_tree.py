@@ -196,7 +196,7 @@ def test_what_is_in_the_way_of_a_checkout(me: Person, clone: Path, kind: str) ->
     answer = me("apply", "--tree", clone)
     assert answer.code == 2
     words = {"target": f"{POOL} has an uncommitted change", "index": f"{POOL} has a change in the index"}
-    assert words.get(kind, "a merge is under way") in answer.err
+    assert words.get(kind, "a merge is in progress") in answer.err
     assert "hint: " in answer.err
     assert untouched(clone) == before
 

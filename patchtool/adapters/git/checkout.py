@@ -1,4 +1,4 @@
-"""Where a person's git checkout is and stands, learnt without GitPython: looking must be quick."""
+"""Locate and query the user's git checkout without GitPython: `status` and a repeated `apply` must be quick."""
 
 from __future__ import annotations
 
@@ -7,31 +7,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from patchtool.adapters import process
-from patchtool.domain.errors import RefusedError
+from patchtool.adapters.git.plumbing import GUARDS, check_git_version
+from patchtool.domain.errors import EnvironmentFault, RefusedError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-# The person's configuration counts here (safe.directory, line endings), their programs must not run.
-GUARDS = (
-    "core.fsmonitor=false",
-    f"core.hooksPath={os.devnull}",
-    "core.quotePath=false",
-    "gc.auto=0",
-    "i18n.commitEncoding=UTF-8",
-    "maintenance.auto=false",
-)
+_CORE_FSYNC = (2, 36)
 
 
 class Checkout(NamedTuple):
-    """A person's git checkout.
+    """The user's git checkout.
 
     Args:
         root: The top of its working tree.
-        git_dir: Its own git folder; for a linked worktree not the one that holds the objects.
-        common_dir: The git folder that holds objects and branches.
+        git_dir: Its own git directory; for a linked worktree not the one that holds the objects.
+        common_dir: The git directory that holds objects and branches.
         head: The commit at HEAD.
-        branch: The full name of the branch HEAD is on, None when detached.
+        branch: Full name of the branch at HEAD, None when detached.
     """
 
     root: Path
@@ -40,12 +33,30 @@ class Checkout(NamedTuple):
     head: str
     branch: str | None
 
-    def run(self, *args: str, check: bool = True) -> bytes:
-        """Run one git command that only looks, and return what it prints."""
-        return _git(self.root, *args, check=check).stdout
+    def run(self, *args: str, stdin: bytes | None = None, durable: bool = False) -> bytes:
+        """Run one guarded git command and return its standard output.
+
+        Args:
+            args: Subcommand and arguments; paths are literal.
+            stdin: Bytes to feed.
+            durable: Bring what it writes to disk before it returns: objects before a ref names them, a ref before
+                our journal records it.
+
+        Raises:
+            EnvironmentFault: Git is missing or too old, or failed.
+        """
+        durability = ("-c", _fsync_setting()) if durable else ()
+        try:
+            return _git(self.root, *durability, *args, stdin=stdin).stdout
+        except process.ProcessFailed as error:
+            raise EnvironmentFault(
+                f"git {args[0]} failed in {self.root}",
+                hint="resolve what git reports, then run it again",
+                cause=error.cause,
+            ) from error
 
     def tracks(self, path: str) -> bool:
-        """Whether the commit at HEAD holds this path of the repository."""
+        """Check whether the commit at HEAD has this path of the repository."""
         return _git(self.root, "cat-file", "-e", f"{self.head}:{path}", check=False).code == 0
 
     def tags(self, commit: str) -> list[str]:
@@ -54,61 +65,73 @@ class Checkout(NamedTuple):
         return listed.decode(errors="replace").split()
 
     def line_endings(self, paths: Iterable[str]) -> dict[str, str]:
-        """Tell ``crlf`` or ``mixed`` for files that git stores with LF and shows with other line endings.
+        """Find the files that git stores with LF and checks out with other line endings.
 
         Args:
-            paths: Paths of the repository; others than those just described are left out of the answer.
+            paths: Paths of the repository.
+
+        Returns:
+            ``crlf`` or ``mixed`` by path; other files are left out.
         """
-        listed = self.run("--literal-pathspecs", "ls-files", "-z", "--eol", "--", *paths)
-        found = {}
+        listed = self.run("ls-files", "-z", "--eol", "--", *paths)
+        endings = {}
         for line in filter(None, listed.decode("utf-8", "surrogateescape").split("\0")):
-            facts, path = line.split("\t", 1)
-            stored, shown = facts.split()[:2]
-            if stored == "i/lf" and shown in ("w/crlf", "w/mixed"):
-                found[path] = shown.removeprefix("w/")
-        return found
+            attributes, path = line.split("\t", 1)
+            in_index, in_worktree = attributes.split()[:2]
+            if in_index == "i/lf" and in_worktree in ("w/crlf", "w/mixed"):
+                endings[path] = in_worktree.removeprefix("w/")
+        return endings
 
 
 def discover(folder: Path) -> Checkout | None:
-    """Find the git checkout a folder is in.
+    """Find the git checkout that a folder is in.
 
     Returns:
         None where there is none, or one that has no commit yet.
 
     Raises:
-        RefusedError: Git will not work there: a bare repository, or another person's.
+        RefusedError: Git refuses to work there: a bare repository, or another user's.
     """
     if not any((parent / ".git").exists() or _is_bare(parent) for parent in (folder, *folder.parents)):
         return None
-    where = ("--show-toplevel", "--absolute-git-dir", "--git-common-dir")
-    found = _git(folder, "rev-parse", *where, "HEAD^{commit}", "--symbolic-full-name", "HEAD", check=False)
-    if found.code == 0:
-        root, git_dir, common_dir, head, name = os.fsdecode(found.stdout).splitlines()
+    paths = ("--show-toplevel", "--absolute-git-dir", "--git-common-dir")
+    parsed = _git(folder, "rev-parse", *paths, "HEAD^{commit}", "--symbolic-full-name", "HEAD", check=False)
+    if parsed.code == 0:
+        root, git_dir, common_dir, head, name = os.fsdecode(parsed.stdout).splitlines()
         branch = None if name == "HEAD" else name
         return Checkout(Path(root), Path(git_dir), (folder / common_dir).resolve(), head, branch)
-    without_commit = _git(folder, "rev-parse", *where, check=False)
+    without_commit = _git(folder, "rev-parse", *paths, check=False)
     if without_commit.code == 0 or b"not a git repository (or any" in without_commit.stderr:
         return None
     raise RefusedError(
         f"git will not work in {folder}",
-        hint="give a checkout with a working tree, and one that is yours",
+        hint="give a checkout with a working tree that you own",
         cause=without_commit.stderr.decode(errors="replace").strip(),
     )
 
 
-def person_environment() -> dict[str, str]:
-    """The environment without a git repository that somebody else (a hook, an editor) had in mind."""
-    kept = {
+def _git(folder: Path, *args: str, stdin: bytes | None = None, check: bool = True) -> process.ProcessResult:
+    guards = [word for key, value in GUARDS.items() for word in ("-c", f"{key}={value}")]
+    argv = ["git", *guards, "--literal-pathspecs", *args]
+    return process.run(argv, cwd=folder, env=_user_environment(), stdin=stdin, check=check)
+
+
+def _fsync_setting() -> str:
+    """The setting that this git knows: a git with ``core.fsync`` warns about the older one.
+
+    The older one syncs loose objects but never refs; `Repository` syncs those itself.
+    """
+    return "core.fsync=all" if check_git_version() >= _CORE_FSYNC else "core.fsyncObjectFiles=true"
+
+
+def _user_environment() -> dict[str, str]:
+    """Keep the user's configuration (``safe.directory``, line endings), drop the repository of an outer git."""
+    environment = {
         name: value
         for name, value in os.environ.items()
         if not name.startswith("GIT_") or name.startswith("GIT_CONFIG_") or name == "GIT_CEILING_DIRECTORIES"
     }
-    return kept | {"LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0"}
-
-
-def _git(folder: Path, *args: str, check: bool = True) -> process.ProcessResult:
-    guards = [word for guard in GUARDS for word in ("-c", guard)]
-    return process.run(["git", *guards, *args], cwd=folder, env=person_environment(), check=check)
+    return environment | {"LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0"}
 
 
 def _is_bare(folder: Path) -> bool:

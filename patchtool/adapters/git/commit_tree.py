@@ -10,23 +10,22 @@ if TYPE_CHECKING:
     from patchtool.adapters.git.plumbing import Git
 
 _NO_MATCH = 1
-# A series looks at a handful of files; whoever looks up a whole tree does not want it all in memory.
-_TOGETHER = 32
+# Above the number of files that a series reads; a caller that looks up a whole tree must not load all of it.
+_READ_AHEAD = 32
 
 
-class GitTree:
-    """The `Tree` port over a commit; however many paths it is asked for, one git process answers.
+class CommitTree:
+    """The `Tree` port over a commit; each method starts at most two git processes, whatever the number of paths.
 
     Args:
         git: The repository.
         commit: Full commit or tree id.
-        known: Blob ids that were looked up already, None for a path that does not exist.
+        known: Blob ids that were looked up before, None for a path that does not exist.
     """
 
     def __init__(self, git: Git, commit: str, known: Mapping[str, str | None] | None = None) -> None:
         self.git = git
         self.commit = commit
-        # a commit never changes, so what was asked once is known
         self._blobs: dict[str, str | None] = dict(known or {})
         self._contents: dict[str, bytes] = {}
 
@@ -39,10 +38,10 @@ class GitTree:
         return {path: blob for path in wanted if (blob := self._blobs[path]) is not None}
 
     def read(self, path: str) -> bytes | None:
-        """The file's bytes, or None where it does not exist; what was looked up with it is read with it."""
+        """The file's bytes, or None where it does not exist; reads ahead the files whose ids were looked up."""
         if path not in self._contents:
-            near = [each for each, blob in self._blobs.items() if blob is not None and each not in self._contents]
-            self._contents |= self.read_many([path, *near[:_TOGETHER]])
+            ahead = [name for name, blob in self._blobs.items() if blob is not None and name not in self._contents]
+            self._contents |= self.read_many([path, *ahead[:_READ_AHEAD]])
         return self._contents.get(path)
 
     def read_many(self, paths: Iterable[str]) -> Mapping[str, bytes]:
@@ -53,11 +52,11 @@ class GitTree:
 
     def containing(self, word: str) -> list[str]:
         """Paths of Python files that contain this word, sorted; slow, for explaining only."""
-        found = self.git.run(
+        matches = self.git.run(
             "grep", "-z", "-l", "-w", "--fixed-strings", "--full-name", "-e", word, self.commit, check=False
         )
-        if found.code > _NO_MATCH:
-            self.git.run("cat-file", "-e", self.commit)  # says why, where the commit is what is missing
-        names = found.stdout.decode(errors="surrogateescape").split("\0")
+        if matches.code > _NO_MATCH:
+            self.git.run("cat-file", "-e", self.commit)  # a missing commit is the better explanation
+        names = matches.stdout.decode(errors="surrogateescape").split("\0")
         paths = (name.removeprefix(f"{self.commit}:") for name in names)
         return sorted(path for path in paths if path.endswith(".py"))

@@ -1,4 +1,4 @@
-"""Patches as git commits: the stream that makes them, the same bytes on every machine."""
+"""Patches as git commits, and the ``git fast-import`` stream that makes them: the same bytes on every machine."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-# No ref of this name is ever written: the stream takes it back before it ends.
+# Never written: the stream resets it before it ends.
 _STAGED_REF = "refs/patchtool/staged"
 _AUTHOR = re.compile(r"[^<>\n\0]+ <[^<>\s\0]*>")
 
@@ -37,7 +37,7 @@ class PatchCommit:
     contents: Mapping[str, bytes]
 
     def __post_init__(self) -> None:
-        # Both end up as lines of a stream in which another line would be another command.
+        # Both become lines of the fast-import stream, where a further line would be a further command.
         if not _AUTHOR.fullmatch(self.author):
             raise InputError(f"{self.author!r} is not an author", hint="write it like Name <address>")
         if not self.subject.strip() or "\n" in self.subject.strip():
@@ -45,26 +45,26 @@ class PatchCommit:
 
     @property
     def message(self) -> str:
-        """Subject, body and trailers, newline at the end."""
+        """The commit message: subject, body and trailers, with a newline at the end."""
         trailers = "\n".join(f"{key}: {value}" for key, value in self.trailers)
         parts = (self.subject.strip(), self.body.strip(), trailers)
         return "\n\n".join(part for part in parts if part) + "\n"
 
     def trailer(self, key: str) -> str:
-        """The first value under that key, or nothing."""
+        """The first value of that trailer, or an empty string."""
         return next((value for name, value in self.trailers if name == key), "")
 
 
-class Written(NamedTuple):
-    """What a write came to.
+class WriteResult(NamedTuple):
+    """The outcome of writing a series.
 
     Args:
         path: The tree's root.
-        changed: Files whose bytes differ now, in the git layout, sorted.
-        commits: Ids of the commits made, in series order; empty where nothing was committed.
+        changed: Files whose bytes changed, in the git layout, sorted.
+        commits: Ids of the patches' commits, in series order; empty where nothing was committed.
         branch: The branch they are on.
-        unchanged: Everything was in the wanted state already.
-        notes: Facts worth a line.
+        unchanged: The series had been written before.
+        notes: Sentences for the report.
         tree: Git tree id of the last commit, empty where nothing was committed.
     """
 
@@ -77,11 +77,6 @@ class Written(NamedTuple):
     tree: str = ""
 
 
-def blob_id(content: bytes, algorithm: str = "sha1") -> str:
-    """The id git gives to these bytes."""
-    return hashlib.new(algorithm, b"blob %d\0%s" % (len(content), content), usedforsecurity=False).hexdigest()
-
-
 def final_contents(commits: Sequence[PatchCommit]) -> dict[str, bytes]:
     """The bytes of every file after the whole series, by path, sorted."""
     merged: dict[str, bytes] = {}
@@ -91,7 +86,7 @@ def final_contents(commits: Sequence[PatchCommit]) -> dict[str, bytes]:
 
 
 def digest(commits: Sequence[PatchCommit]) -> str:
-    """One SHA-256 over everything the commits say, hex; equal digests write equal trees."""
+    """SHA-256 over messages, authors and contents of the commits, hex; equal digests write equal trees."""
     return hashlib.sha256(_stream(commits, "", "", lambda _: ("", ""))).hexdigest()
 
 
@@ -107,16 +102,15 @@ def import_stream(
 
     Args:
         commits: In series order.
-        base: The commit they stand on.
-        when: Date of author and committer, ``<seconds> <zone>``; the base's, so that ids are the same
-            everywhere.
+        base: The parent of the first.
+        when: Date of author and committer, ``<seconds> <zone>``; the base's, so that ids are reproducible.
         place: Mode and path in the repository of a path in the git layout.
-        ref: The branch to leave them on; None makes objects and touches no ref.
+        ref: The branch to leave them on; None makes objects and changes no ref.
     """
-    made = _stream(commits, base, when, place, ref or _STAGED_REF)
+    stream = _stream(commits, base, when, place, ref or _STAGED_REF)
     if ref is None:
-        made += b"reset %s\nfrom %s\n\n" % (_STAGED_REF.encode(), b"0" * len(base))
-    return made + b"done\n"
+        stream += b"reset %s\nfrom %s\n\n" % (_STAGED_REF.encode(), b"0" * len(base))
+    return stream + b"done\n"
 
 
 def _stream(
@@ -133,8 +127,8 @@ def _stream(
         parts.append(_data(commit.message.encode()))
         parts.append(f"from {base if mark == 1 else f':{mark - 1}'}\n".encode())
         for path, content in sorted(commit.contents.items()):
-            mode, placed = place(path)
-            parts.append(f"M {mode} inline {_quoted(placed or path)}\n".encode() + _data(content))
+            mode, repository_path = place(path)
+            parts.append(f"M {mode} inline {_quoted(repository_path or path)}\n".encode() + _data(content))
         parts.append(f"\nget-mark :{mark}\n".encode())
     return b"".join(parts)
 
@@ -144,7 +138,7 @@ def _data(content: bytes) -> bytes:
 
 
 def _quoted(path: str) -> str:
-    """Fast-import reads a path up to the end of its line unless it is quoted."""
+    """Quote a path as fast-import needs it; unquoted, a path extends to the end of the line."""
     if not path.startswith('"') and "\n" not in path:
         return path
     escaped = path.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")

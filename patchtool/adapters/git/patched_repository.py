@@ -1,4 +1,4 @@
-"""Build a patched tree of our own: a git repository with the upstream commit and one commit per patch."""
+"""Build ``--output``: a git repository with the upstream commit and one commit per patch."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import json
 import os
 import shutil
 import time
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 from patchtool.adapters.files import LOCK_TIMEOUT, atomic_write, locked
-from patchtool.adapters.git.commits import PatchCommit, Written, digest, final_contents, import_stream
-from patchtool.adapters.git.plumbing import Git
+from patchtool.adapters.git.commits import PatchCommit, WriteResult, digest, final_contents, import_stream
+from patchtool.adapters.git.plumbing import REGULAR, Git
 from patchtool.domain.errors import EnvironmentFault, RefusedError
 
 if TYPE_CHECKING:
@@ -27,10 +27,10 @@ _EXCLUDE = b"__pycache__/\n*.pyc\n"
 
 @dataclass(frozen=True)
 class _Record:
-    """What an earlier run built.
+    """What a run built, stored in the git directory.
 
     Args:
-        key: Of everything it was built from.
+        key: Hash of everything it was built from.
         branch: Short name.
         commits: Ids of the patches' commits.
         head: The last of them, or the upstream commit.
@@ -52,28 +52,28 @@ def write_output(
     *,
     branch: str,
     lock_timeout: float = LOCK_TIMEOUT,
-) -> Written:
-    """Build the patched tree, or leave it alone where it is what is wanted already.
+) -> WriteResult:
+    """Build the patched tree, unless the one that is there is up to date.
 
     Args:
         store_git_dir: The bare repository that holds the upstream commit.
         base_commit: That commit's id.
         commits: The rendered series, in order; may be empty.
-        dest: Where the tree is to be; our own earlier output there is replaced while nobody has edited it.
-        branch: Short name of the branch to leave the tree on, ``patchtool/<release>``.
+        dest: The tree's folder; an output of an earlier run is replaced unless it was edited.
+        branch: Short name of the branch that the tree is left on, ``patchtool/<release>``.
         lock_timeout: Seconds to wait for another run.
 
     Raises:
         RefusedError: Something else, or an edited output, is at ``dest``; names it.
-        EnvironmentFault: Git, the disk or another run stood in the way; ``dest`` is as before.
+        EnvironmentFault: Git or the disk failed, or another run holds the lock; ``dest`` is as before.
     """
     dest = dest.absolute()
     key = hashlib.sha256(f"{base_commit} {branch} {digest(commits)}".encode()).hexdigest()
-    there = _wanted_one(dest, key)
-    # What a killed run left beside it is cleared up under the lock.
-    if there and not any(left.exists() for left in _beside(dest)):
-        return there
-    if not there:
+    current = _up_to_date(dest, key)
+    # The leftovers of a killed run are removed under the lock.
+    if current and not any(folder.exists() for folder in _build_folders(dest)):
+        return current
+    if not current:
         _refuse_foreign(dest)
     try:
         dest.parent.mkdir(parents=True, exist_ok=True)
@@ -83,37 +83,37 @@ def write_output(
         raise EnvironmentFault(f"{dest} cannot be written", hint=_HINT, cause=str(error)) from error
 
 
-def _replace(store: Git, base: str, commits: Sequence[PatchCommit], dest: Path, key: str, branch: str) -> Written:
-    """Build beside the place and swap; under the lock, so everything is looked at again."""
-    new, old = _beside(dest)
-    _settle(dest, new, old)
-    there = _wanted_one(dest, key)
-    if there:
-        return there
+def _replace(store: Git, base: str, commits: Sequence[PatchCommit], dest: Path, key: str, branch: str) -> WriteResult:
+    """Build beside ``dest`` and swap; the caller holds the lock, so everything is checked again."""
+    new, old = _build_folders(dest)
+    _recover(dest, new, old)
+    current = _up_to_date(dest, key)
+    if current:
+        return current
     _refuse_foreign(dest)
     try:
         record = _build(store, base, commits, new, key, branch)
         _swap(dest, new, old)
     finally:
         shutil.rmtree(new, ignore_errors=True)
-    return Written(dest, tuple(final_contents(commits)), record.commits, branch, tree=record.tree)
+    return WriteResult(dest, tuple(final_contents(commits)), record.commits, branch, tree=record.tree)
 
 
-def _beside(dest: Path) -> tuple[Path, Path]:
-    """Where the next tree is built, and where the earlier one waits for its end."""
+def _build_folders(dest: Path) -> tuple[Path, Path]:
+    """Where the new tree is built, and where the old one is moved before it is deleted."""
     return dest.with_name(f".{dest.name}.patchtool-new"), dest.with_name(f".{dest.name}.patchtool-old")
 
 
-def _wanted_one(dest: Path, key: str) -> Written | None:
-    """The tree that is there, where it is what is wanted; two files and one process tell."""
+def _up_to_date(dest: Path, key: str) -> WriteResult | None:
+    """The result for the tree at ``dest`` if nothing is to be done; needs one git process."""
     record = _load(dest)
     if record is None or record.key != key or not _is_intact(dest, record, untracked=False):
         return None
-    return Written(dest, (), record.commits, record.branch, unchanged=True, tree=record.tree)
+    return WriteResult(dest, (), record.commits, record.branch, unchanged=True, tree=record.tree)
 
 
 def _refuse_foreign(dest: Path) -> None:
-    """Refuse to replace anything that is not our own output as we left it."""
+    """Refuse to replace anything but an unedited output."""
     hint = f"move {dest.name} away, or choose another folder with --output"
     if dest.is_symlink() or (dest.exists() and not dest.is_dir()):
         raise RefusedError(f"{dest} is in the way: it is not a folder", hint=hint)
@@ -123,36 +123,38 @@ def _refuse_foreign(dest: Path) -> None:
     if record is None:
         raise RefusedError(f"{dest} is in the way: it was not written by patchtool", hint=hint)
     if not _is_intact(dest, record, untracked=True):
-        raise RefusedError(f"{dest} is in the way: it was edited, or commits were added, since we wrote it", hint=hint)
+        raise RefusedError(
+            f"{dest} is in the way: it was edited, or commits were added, since patchtool wrote it", hint=hint
+        )
 
 
 def _is_intact(dest: Path, record: _Record, *, untracked: bool) -> bool:
     flags = ("--porcelain=v2", "--branch", "-z", f"--untracked-files={'all' if untracked else 'no'}")
-    # Threads that look ahead cost more processor time than they save here.
+    # The threads that preload the index cost more processor time than they save here.
     status = Git(dest / ".git", dest).run("-c", "core.preloadIndex=false", "status", *flags, check=False)
     lines = [line for line in status.stdout.decode(errors="surrogateescape").split("\0") if line]
-    wanted = {f"# branch.oid {record.head}", f"# branch.head {record.branch}"}
-    return status.code == 0 and set(lines) == wanted
+    unedited = {f"# branch.oid {record.head}", f"# branch.head {record.branch}"}
+    return status.code == 0 and set(lines) == unedited
 
 
 def _load(dest: Path) -> _Record | None:
     file = dest / ".git" / _RECORD
     try:
         if file.stat().st_uid != os.geteuid():
-            # Git would run what its configuration says.
+            # Git would run programs that its configuration names.
             return None
-        told = json.loads(file.read_bytes())
-        return _Record(told["key"], told["branch"], tuple(told["commits"]), told["head"], told["tree"])
+        document = json.loads(file.read_bytes())
+        del document["schema"]
+        return _Record(**{**document, "commits": tuple(document["commits"])})
     except (OSError, ValueError, KeyError, TypeError):
-        # Without a record of ours it is somebody else's, whatever it is.
-        return None
+        return None  # not an output of patchtool
 
 
 def _build(store: Git, base: str, commits: Sequence[PatchCommit], new: Path, key: str, branch: str) -> _Record:
-    """Make the whole repository in a folder beside its place."""
+    """Build the whole repository in a new folder."""
     git_dir = new / ".git"
     Git(None).run("init", "--quiet", "--template=", str(new))
-    # Packing from store to pack is four times as fast as a fetch, which unpacks and indexes anew.
+    # Packing straight into the new repository is four times as fast as a fetch, which indexes the pack again.
     flags = ("--revs", "--quiet", "--window=0", "--delta-base-offset")
     store.run("pack-objects", *flags, str(git_dir / "objects" / "pack" / "pack"), stdin=f"{base}\n".encode())
     modes = modes_of(store, base, commits)
@@ -168,41 +170,36 @@ def _build(store: Git, base: str, commits: Sequence[PatchCommit], new: Path, key
             git.run("fast-import", "--quiet", "--done", "--date-format=raw", stdin=stream).stdout.decode().split()
         )
     git.run("-c", "checkout.workers=2", "read-tree", "--reset", "-u", "HEAD")
-    _age(new)
+    _set_older_times(new)
     git.run("update-index", "-q", "--refresh")
     record = _Record(key, branch, made, made[-1] if made else base, git.line("rev-parse", "HEAD^{tree}"))
     (git_dir / "info").mkdir(exist_ok=True)
     (git_dir / "info" / "exclude").write_bytes(_EXCLUDE)
-    told = {"schema": 1, "key": key, "branch": branch, "commits": made, "head": record.head, "tree": record.tree}
-    atomic_write(git_dir / _RECORD, json.dumps(told, indent=1).encode())
+    atomic_write(git_dir / _RECORD, json.dumps({"schema": 1, **asdict(record)}, indent=1).encode())
     return record
 
 
-def _age(new: Path) -> None:
-    """Make the files older than the index, or git reads all of them again whenever it is asked for changes.
+def _set_older_times(new: Path) -> None:
+    """Make the files older than the index: git reads a file again whenever the index is as old as the file.
 
-    Source: gitformat-index and racy-git in git's documentation; an index that is as old as a file proves nothing.
+    Source: racy-git in git's documentation.
     """
     when = int(time.time()) - 2
     for folder, names, files in os.walk(new):
         names[:] = [name for name in names if name != ".git"]
         for name in files:
-            os.utime(os.path.join(folder, name), (when, when), follow_symlinks=False)  # noqa: PTH118 -- thousands
+            os.utime(os.path.join(folder, name), (when, when), follow_symlinks=False)  # noqa: PTH118 -- thousands of files
 
 
 def modes_of(store: Git, base: str, commits: Sequence[PatchCommit]) -> dict[str, str]:
-    """The mode that each file the commits touch has upstream, by path.
+    """Find the upstream mode of each file that the commits change, by path.
 
     Raises:
-        RefusedError: A file is not there.
+        RefusedError: Upstream does not have a file.
     """
     paths = list(final_contents(commits))
-    if not paths:
-        return {}
-    listed = store.run("ls-tree", "-z", "--full-tree", base, "--", *paths).stdout
-    entries = (entry.split("\t", 1) for entry in listed.decode(errors="surrogateescape").split("\0") if entry)
-    modes = {path: facts.split()[0] for facts, path in entries}
-    missing = [path for path in paths if modes.get(path) not in ("100644", "100755")]
+    modes = {path: mode for path, (mode, _) in store.tree_entries(base, paths).items() if mode in REGULAR}
+    missing = [path for path in paths if path not in modes]
     if missing:
         raise RefusedError(
             f"the upstream commit {base} has no file {', '.join(missing)}", hint="correct the patch's targets"
@@ -210,13 +207,13 @@ def modes_of(store: Git, base: str, commits: Sequence[PatchCommit]) -> dict[str,
     return modes
 
 
-def _settle(dest: Path, new: Path, old: Path) -> None:
-    """Clear up after a run that was killed: what stood there comes back unless its successor is in place."""
+def _recover(dest: Path, new: Path, old: Path) -> None:
+    """Restore the old tree if a killed run had not moved the new one into place, and remove its leftovers."""
     if old.exists() and not dest.exists():
         old.rename(dest)
-    for left in (new, old):
-        if left.exists():
-            shutil.rmtree(left)
+    for folder in (new, old):
+        if folder.exists():
+            shutil.rmtree(folder)
 
 
 def _swap(dest: Path, new: Path, old: Path) -> None:

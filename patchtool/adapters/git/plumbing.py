@@ -1,4 +1,4 @@
-"""Git by its plumbing commands, sealed off from the user's configuration, hooks and an outer git."""
+"""Git's plumbing commands, isolated from the user's configuration, hooks and the environment of an outer git."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import IO
 
-# The ownership rules of 2.35 came to every maintained 2.34 too; nothing newer is used here.
+# Nothing newer is used; the ownership checks of 2.35 were backported to every maintained 2.34.
 LOWEST_GIT = (2, 34)
 REGULAR = frozenset({"100644", "100755"})
-# Beyond this many paths the whole listing is cheaper than a command line that may be too long.
-_MANY = 500
-_CONFIG = {
+# From this many paths on, listing the whole tree is cheaper than a command line that may be too long.
+_WHOLE_TREE = 500
+GUARDS = {
     "core.hooksPath": os.devnull,
     "core.fsmonitor": "false",
-    "core.attributesFile": os.devnull,
-    "core.excludesFile": os.devnull,
     "core.quotePath": "false",
     "gc.auto": "0",
     "maintenance.auto": "false",
 }
-_SEAL = {
+"""Configuration of every git command: no hook, no other program of the user, no maintenance in the background."""
+_SEALED_CONFIG = {**GUARDS, "core.attributesFile": os.devnull, "core.excludesFile": os.devnull}
+_SEALED = {
     "GIT_CONFIG_GLOBAL": os.devnull,
     "GIT_CONFIG_NOSYSTEM": "1",
     "GIT_ATTR_NOSYSTEM": "1",
@@ -47,25 +47,25 @@ _SEAL = {
 
 
 def sealed_environment() -> dict[str, str]:
-    """The environment in which git does the same thing on every machine.
+    """The environment in which git behaves the same on every machine.
 
     Returns:
-        The process's own without any ``GIT_*`` (a hook that calls us must not lend us its index), sealed.
+        The process's environment with every ``GIT_*`` variable replaced: a hook that calls us must not pass on its
+        index, and no configuration file of the user or the system counts.
     """
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-    settings = {"GIT_CONFIG_COUNT": str(len(_CONFIG))}
-    for number, (key, value) in enumerate(_CONFIG.items()):
-        settings |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
-    return {**kept, **_SEAL, **settings}
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    config = {"GIT_CONFIG_COUNT": str(len(_SEALED_CONFIG))}
+    for number, (key, value) in enumerate(_SEALED_CONFIG.items()):
+        config |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
+    return {**inherited, **_SEALED, **config}
 
 
 class Git:
     """Plumbing commands on one repository.
 
     Args:
-        git_dir: The repository itself, or None for commands that need none. It is named to git, never
-            searched for, so git does not ask for the folder's owner (``safe.directory``): the caller decides
-            whom to trust.
+        git_dir: The repository, or None for commands that need none. It is passed to git explicitly, so git skips
+            its ownership check (``safe.directory``): the caller decides which repository to trust.
         work_tree: The checkout, for commands that need one.
     """
 
@@ -83,7 +83,7 @@ class Git:
         try:
             return run([*self._argv, *args], stdin=stdin, env=sealed_environment(), check=check, cwd=self.work_tree)
         except EnvironmentFault:
-            check_git_version()  # a git that is missing or too old is the better answer
+            check_git_version()  # a git that is missing or too old is the better explanation
             raise
 
     def feeding(self, *args: str) -> AbstractContextManager[IO[bytes]]:
@@ -91,49 +91,56 @@ class Git:
         return feeding([*self._argv, *args], env=sealed_environment())
 
     def line(self, *args: str, stdin: bytes | None = None) -> str:
-        """Run one git command that answers with a line."""
+        """Run one git command and return the line it prints."""
         return self.run(*args, stdin=stdin).stdout.decode().strip()
 
     def objects(self, names: Iterable[str]) -> dict[str, tuple[str, bytes]]:
         """Read objects, all in one process.
 
         Args:
-            names: Anything git resolves to one object, such as ``<commit>:<path>``; without line breaks.
+            names: Anything git resolves to one object, such as ``<commit>:<path>``.
 
         Returns:
             Object id and content by name; names that resolve to nothing are left out.
+
+        Raises:
+            EnvironmentFault: A name has a line break.
         """
         wanted = list(dict.fromkeys(names))
         if not wanted:
             return {}
         for name in wanted:
             if "\n" in name:
-                raise EnvironmentFault(f"git cannot be asked for {name!r}: it holds a line break")
+                raise EnvironmentFault(f"git cannot look up {name!r}: it has a line break")
         output = self.run("cat-file", "--batch", stdin="".join(f"{name}\n" for name in wanted).encode()).stdout
-        found: dict[str, tuple[str, bytes]] = {}
-        at = 0
+        objects: dict[str, tuple[str, bytes]] = {}
+        offset = 0
         for name in wanted:
-            end = output.index(b"\n", at)
-            header = output[at:end].rsplit(b" ", 2)
-            at = end + 1
-            # An absent name gives "<name> missing" or "<name> ambiguous", without a size.
+            end = output.index(b"\n", offset)
+            header = output[offset:end].rsplit(b" ", 2)
+            offset = end + 1
+            # "<name> missing" and "<name> ambiguous" have no size.
             if not header[-1].isdigit():
                 continue
             size = int(header[-1])
-            found[name] = (header[0].decode(), output[at : at + size])
-            at += size + 1
-        return found
+            objects[name] = (header[0].decode(), output[offset : offset + size])
+            offset += size + 1
+        return objects
 
     def blob_ids(self, commit: str, paths: Iterable[str]) -> dict[str, str]:
         """Find the blob ids of those paths that are regular files in a commit, in one process."""
+        return {path: blob for path, (mode, blob) in self.tree_entries(commit, paths).items() if mode in REGULAR}
+
+    def tree_entries(self, commit: str, paths: Iterable[str]) -> dict[str, tuple[str, str]]:
+        """Find mode and object id of those paths that exist in a commit, in one process."""
         wanted = set(paths)
         if not wanted:
             return {}
-        scope = ["-r", commit] if len(wanted) > _MANY else [commit, "--", *sorted(wanted)]
+        scope = ["-r", commit] if len(wanted) > _WHOLE_TREE else [commit, "--", *sorted(wanted)]
         listing = self.run("ls-tree", "-z", "--full-tree", *scope).stdout.decode(errors="surrogateescape")
-        found = (entry.partition("\t") for entry in listing.split("\0") if entry)
-        heads = {path: head.split() for head, _, path in found if path in wanted}
-        return {path: blob for path, (mode, _, blob) in heads.items() if mode in REGULAR}
+        lines = (entry.partition("\t") for entry in listing.split("\0") if entry)
+        entries = {path: attributes.split() for attributes, _, path in lines if path in wanted}
+        return {path: (mode, oid) for path, (mode, _, oid) in entries.items()}
 
     def ids(self, names: Iterable[str]) -> dict[str, str]:
         """Ids of objects, all in one process; names that resolve to nothing are left out.
@@ -143,11 +150,11 @@ class Git:
         """
         wanted = [name for name in dict.fromkeys(names) if "\n" not in name]
         stdin = "".join(f"{name}\n" for name in wanted).encode()
-        told = self.run("cat-file", "--batch-check=%(objectname)", stdin=stdin).stdout.decode().splitlines()
-        return {name: line for name, line in zip(wanted, told) if " " not in line}
+        lines = self.run("cat-file", "--batch-check=%(objectname)", stdin=stdin).stdout.decode().splitlines()
+        return {name: line for name, line in zip(wanted, lines) if " " not in line}
 
     def refs(self, prefix: str) -> Mapping[str, str]:
-        """Object ids of all refs below a prefix, by the name below it."""
+        """Object ids of all refs below a prefix, by name relative to it."""
         listing = self.line("for-each-ref", "--format=%(objectname) %(refname)", prefix)
         pairs = (line.split(" ", 1) for line in listing.splitlines())
         return {name.removeprefix(prefix).lstrip("/"): value for value, name in pairs}
@@ -155,7 +162,7 @@ class Git:
 
 @lru_cache(maxsize=1)
 def check_git_version() -> tuple[int, int]:
-    """Make sure that git is there and new enough.
+    """Check that git is installed and new enough.
 
     Returns:
         Its version, major and minor.
@@ -170,10 +177,10 @@ def check_git_version() -> tuple[int, int]:
         raise EnvironmentFault(
             f"git {needed} or newer is needed, and none is installed", hint=fault.hint, cause=fault.message
         ) from fault
-    found = re.search(r"(\d+)\.(\d+)", text)
-    version = (int(found[1]), int(found[2])) if found else (0, 0)
+    match = re.search(r"(\d+)\.(\d+)", text)
+    version = (int(match[1]), int(match[2])) if match else (0, 0)
     if version < LOWEST_GIT:
         raise EnvironmentFault(
-            f"git {needed} or newer is needed, this one says {text!r}", hint="on Debian: apt-get install git"
+            f"git {needed} or newer is needed, found {text!r}", hint="on Debian: apt-get install git"
         )
     return version

@@ -1,30 +1,25 @@
-"""A person's repository opened for commits and branches; the only user of GitPython."""
+"""Index, refs and operations in progress of the user's repository, read and changed by git itself.
+
+GitPython does not read split indexes, index version 4, reftable or SHA-256, and it moves refs without comparing the
+old value; see ci/adr/0013.
+"""
 
 from __future__ import annotations
 
 import os
-import tempfile
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from contextlib import suppress
+from typing import TYPE_CHECKING, NamedTuple
 
-from patchtool.adapters.git.checkout import GUARDS, person_environment
-from patchtool.adapters.git.plumbing import check_git_version
+from patchtool.adapters.git.checkout import discover
 from patchtool.domain.errors import EnvironmentFault
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
-    from typing import BinaryIO
-
-    import git
 
     from patchtool.adapters.git.checkout import Checkout
 
-_FSYNC = (2, 36)
-"""The git that knows ``core.fsync``; it warns of the older setting, so only one of the two is given."""
-_HINT = "see what git says, then run it again"
-_UNDER_WAY = {
+_OPERATIONS = {
     "MERGE_HEAD": ("a merge", "git merge --continue or --abort"),
     "CHERRY_PICK_HEAD": ("a cherry-pick", "git cherry-pick --continue or --abort"),
     "REVERT_HEAD": ("a revert", "git revert --continue or --abort"),
@@ -35,185 +30,95 @@ _UNDER_WAY = {
 }
 
 
-@dataclass(frozen=True)
-class Entry:
-    """One file as the index has it.
+class IndexEntry(NamedTuple):
+    """One file in the index.
 
     Args:
         mode: ``100644``, ``100755``, ``120000`` or ``160000``.
-        oid: The blob's id in the repository's own format.
-        stage: 0, or which side of a conflict.
-        pinned: Git was told not to look at the file (skip-worktree, assume-unchanged).
+        oid: The blob's id in the repository's object format.
+        stage: 0, or the side of a conflict.
+        unwatched: Marked skip-worktree or assume-unchanged, so git does not compare the file.
     """
 
     mode: str
     oid: str
     stage: int = 0
-    pinned: bool = False
-
-
-@contextmanager
-def opened(checkout: Checkout) -> Iterator[Repository]:
-    """Open the repository, and close every handle at the end.
-
-    Raises:
-        EnvironmentFault: Git is missing, or something it was asked failed.
-    """
-    with _without_outer_git():
-        import git
-
-        guards = _guards()
-        try:
-            repo = git.Repo(checkout.root, search_parent_directories=False)
-            try:
-                yield Repository(checkout, repo, guards)
-            finally:
-                repo.close()
-        except git.GitCommandError as error:
-            command = " ".join(str(word) for word in error.command if str(word) not in guards)
-            said = str(error.stderr).strip()
-            raise EnvironmentFault(f"{command} failed in {checkout.root}", hint=_HINT, cause=said) from error
-        except git.GitError as error:
-            fault = f"the repository {checkout.root} cannot be opened"
-            raise EnvironmentFault(fault, hint=_HINT, cause=str(error)) from error
-
-
-def _guards() -> list[str]:
-    """Options of every command: what a person's programs may not do, and what must be on disk.
-
-    Objects must be there before a ref names them, and the ref before our journal calls it done. An older git syncs
-    packs always, loose objects when told, and refs never: `Repository` does those itself.
-    """
-    durable = "core.fsync=all" if check_git_version() >= _FSYNC else "core.fsyncObjectFiles=true"
-    return [word for guard in (*GUARDS, durable) for word in ("-c", guard)]
-
-
-@contextmanager
-def _without_outer_git() -> Iterator[None]:
-    """Hide what a hook or an editor had set: GitPython reads and passes on the process's environment."""
-    outer = dict(os.environ)
-    # GitPython looks for the program when it is imported, and its complaint is a page long.
-    inner = person_environment() | {"GIT_PYTHON_REFRESH": "quiet"}
-    os.environ.clear()
-    os.environ.update(inner)
-    try:
-        yield
-    finally:
-        os.environ.clear()
-        os.environ.update(outer)
+    unwatched: bool = False
 
 
 class Repository:
-    """What writing needs of a person's repository; made by ``opened``."""
+    """The user's repository, for writing to it."""
 
-    def __init__(self, checkout: Checkout, repo: git.Repo, guards: list[str]) -> None:
+    def __init__(self, checkout: Checkout) -> None:
         self._checkout = checkout
-        self._git = repo.git
-        self._guards = guards
 
-    def under_way(self) -> tuple[str, str] | None:
-        """Name an operation that waits for its end, and the command that ends it."""
-        for name, operation in _UNDER_WAY.items():
+    def operation_in_progress(self) -> tuple[str, str] | None:
+        """Name an unfinished operation, and the command that ends it."""
+        for name, operation in _OPERATIONS.items():
             if (self._checkout.git_dir / name).exists():
                 return operation
         return None
 
-    def entries(self, paths: Iterable[str]) -> dict[str, Entry]:
+    def index_entries(self, paths: Iterable[str]) -> dict[str, IndexEntry]:
         """Look those paths up in the index; an unmerged one has a stage other than 0."""
-        listed = self._run("--literal-pathspecs", "ls-files", "-s", "-v", "-z", "--", *paths)
-        found = {}
-        for line in _records(listed):
-            facts, path = line.split("\t", 1)
-            tag, mode, oid, stage = facts.split()
-            found[path] = Entry(mode, oid, int(stage), tag == "S" or tag.islower())
-        return found
+        entries = {}
+        for record in _records(self._checkout.run("ls-files", "-s", "-v", "-z", "--", *paths)):
+            attributes, path = record.split("\t", 1)
+            tag, mode, oid, stage = attributes.split()
+            entries[path] = IndexEntry(mode, oid, int(stage), tag == "S" or tag.islower())
+        return entries
 
-    def staged(self) -> list[str]:
+    def staged_paths(self) -> list[str]:
         """Every path whose index entry differs from HEAD's, unmerged ones included."""
-        changed = self._run("diff-index", "--cached", "--name-only", "--no-renames", "-z", "HEAD", "--")
-        return sorted(set(_records(changed)))
+        flags = ("--cached", "--name-only", "--no-renames", "-z")
+        return sorted(set(_records(self._checkout.run("diff-index", *flags, "HEAD", "--"))))
 
-    def changed(self, paths: Iterable[str]) -> list[str]:
-        """Those of the paths whose working file or index entry git calls changed, or does not track."""
-        # status compares contents where only dates differ; diff-files would call such a file changed.
+    def changed_paths(self, paths: Iterable[str]) -> list[str]:
+        """Those of the paths whose file or index entry is changed, or that git does not track."""
+        # status compares contents where only the times differ; diff-files reports such a file as changed.
         flags = ("--porcelain=v1", "-z", "--no-renames", "--untracked-files=all", "--ignored=matching")
-        listed = self._run("--literal-pathspecs", "status", *flags, "--ignore-submodules=all", "--", *paths)
+        listed = self._checkout.run("status", *flags, "--ignore-submodules=all", "--", *paths)
         return sorted(record[3:] for record in _records(listed))
 
-    def date(self, commit: str) -> str:
-        """When a commit was made, as ``<seconds> +0000``."""
-        shown: str = self._run("log", "-1", "--format=%ct", commit, "--").decode()
-        return f"{shown.strip()} +0000"
-
-    def make(self, stream: bytes) -> list[str]:
-        """Make the objects of an import stream and return the commits' ids; no ref changes."""
-        with tempfile.TemporaryFile() as source:
-            source.write(stream)
-            source.seek(0)
-            flags = ("--quiet", "--done", "--date-format=raw")
-            made = self._run("fast-import", *flags, istream=source)
-        return made.decode().split()
-
-    def blobs(self, commit: str, paths: Iterable[str]) -> dict[str, Entry]:
-        """Look those paths up in a commit."""
-        found = {}
-        for line in _records(self._run("--literal-pathspecs", "ls-tree", "-z", commit, "--", *paths)):
-            facts, path = line.split("\t", 1)
-            mode, _, oid = facts.split()
-            found[path] = Entry(mode, oid)
-        return found
-
-    def set_index(self, entries: Mapping[str, Entry]) -> None:
-        """Put exactly those entries into the index, then let git remember the files' dates."""
+    def update_index(self, entries: Mapping[str, IndexEntry]) -> None:
+        """Set those index entries, then refresh the file times that git compares with."""
         lines = "".join(f"{entry.mode} {entry.oid}\t{path}\0" for path, entry in entries.items())
-        with tempfile.TemporaryFile() as source:
-            source.write(os.fsencode(lines))
-            source.seek(0)
-            self._run("update-index", "-z", "--index-info", istream=source)
-        # Its exit code tells of files that are changed, which is no failure here.
-        self._run("update-index", "-q", "--refresh", with_exceptions=False)
+        self._checkout.run("update-index", "-z", "--index-info", stdin=os.fsencode(lines), durable=True)
+        with suppress(EnvironmentFault):  # its exit code reports changed files, which are no failure here
+            self._checkout.run("update-index", "-q", "--refresh", durable=True)
 
-    def head(self) -> tuple[str | None, str]:
-        """The full name of the branch HEAD is on, None when detached, and HEAD's commit."""
-        commit, name = self._run("rev-parse", "HEAD", "--symbolic-full-name", "HEAD").decode().split()
-        return None if name == "HEAD" else name, commit
+    def head(self) -> tuple[str | None, str | None]:
+        """Full name of the branch at HEAD, None when detached, and HEAD's commit."""
+        now = discover(self._checkout.root)
+        return (now.branch, now.head) if now else (None, None)
 
-    def tip(self, branch: str) -> str | None:
-        """The commit a branch is on, by full name; None where there is no such branch."""
-        shown = self._run("for-each-ref", "--format=%(objectname)%00%(refname)", branch).decode()
-        lines = (line.split("\0") for line in shown.splitlines())
+    def branch_tip(self, branch: str) -> str | None:
+        """The commit of a branch, by full name; None where there is no such branch."""
+        listed = self._checkout.run("for-each-ref", "--format=%(objectname) %(refname)", branch).decode()
+        lines = (line.split(" ", 1) for line in listed.splitlines())
         return next((oid for oid, name in lines if name == branch), None)
 
-    def create(self, branch: str, commit: str) -> None:
-        """Create a branch; an error where it exists elsewhere by now."""
-        self._run("update-ref", "-m", "patchtool: apply", branch, commit, "0" * len(commit))
-        _flush(self._checkout.common_dir / branch)
+    def create_branch(self, branch: str, commit: str) -> None:
+        """Create a branch; an error where it exists by now."""
+        self._checkout.run("update-ref", "-m", "patchtool: apply", branch, commit, "0" * len(commit), durable=True)
+        _fsync_ref(self._checkout.common_dir / branch)
 
-    def delete(self, branch: str, commit: str) -> None:
+    def delete_branch(self, branch: str, commit: str) -> None:
         """Delete a branch; an error where it is on another commit by now."""
-        self._run("update-ref", "-d", branch, commit)
+        self._checkout.run("update-ref", "-d", branch, commit, durable=True)
 
-    def switch(self, branch: str | None, commit: str) -> None:
-        """Let HEAD be on a branch, or detached on a commit; files and index are left alone."""
+    def set_head(self, branch: str | None, commit: str) -> None:
+        """Point HEAD to a branch, or detach it on a commit; files and index stay."""
         if branch:
-            self._run("symbolic-ref", "-m", "patchtool", "HEAD", branch)
+            self._checkout.run("symbolic-ref", "-m", "patchtool", "HEAD", branch, durable=True)
         else:
-            self._run("update-ref", "--no-deref", "-m", "patchtool", "HEAD", commit)
-        _flush(self._checkout.git_dir / "HEAD")
-
-    def _run(self, *args: str, istream: BinaryIO | None = None, with_exceptions: bool = True) -> bytes:
-        return self._git.execute(
-            ["git", *self._guards, *args],
-            istream=istream,
-            stdout_as_string=False,
-            with_exceptions=with_exceptions,
-            strip_newline_in_stdout=False,
-        )
+            self._checkout.run("update-ref", "--no-deref", "-m", "patchtool", "HEAD", commit, durable=True)
+        _fsync_ref(self._checkout.git_dir / "HEAD")
 
 
-def _flush(ref: Path) -> None:
-    """Bring a ref to disk: git before 2.36 does not, and not every later one does it for a symbolic ref."""
-    with suppress(FileNotFoundError), ref.open("rb") as stream:  # no file where refs are kept in tables
+def _fsync_ref(ref: Path) -> None:
+    """Bring a ref to disk: git before 2.36 does not, and later ones do not for every symbolic ref."""
+    with suppress(FileNotFoundError), ref.open("rb") as stream:  # reftable has no file per ref
         os.fsync(stream.fileno())
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from patchtool.adapters.files import LOCK_TIMEOUT, locked
-from patchtool.adapters.git.commit_tree import GitTree
+from patchtool.adapters.git.commit_tree import CommitTree
 from patchtool.adapters.git.plumbing import Git, check_git_version
 from patchtool.adapters.store.records import StoredArtifact, StoredRelease, read_record, write_record
 from patchtool.domain.errors import EnvironmentFault, InputError, RefusedError
@@ -82,15 +82,15 @@ class Store:
                 found[release] = StoredRelease(release, name, tree, read_record(objects[artifacts][1]))
         return found
 
-    def tree(self, commit: str) -> GitTree:
+    def tree(self, commit: str) -> CommitTree:
         """The files of a commit."""
-        return GitTree(self.git, commit)
+        return CommitTree(self.git, commit)
 
-    def trees(self, commits: Sequence[str], paths: Sequence[str]) -> dict[str, GitTree]:
+    def trees(self, commits: Sequence[str], paths: Sequence[str]) -> dict[str, CommitTree]:
         """The files of many commits, some paths of which are looked up for all of them in one process."""
         ids = self.git.ids([f"{commit}:{path}" for commit in commits for path in paths])
         known = {commit: {path: ids.get(f"{commit}:{path}") for path in paths} for commit in commits}
-        return {commit: GitTree(self.git, commit, known[commit]) for commit in commits}
+        return {commit: CommitTree(self.git, commit, known[commit]) for commit in commits}
 
     def import_wheel(
         self,

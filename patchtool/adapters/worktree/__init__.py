@@ -1,27 +1,28 @@
-"""A tree somebody already has: open it, write the series to it, take it out again."""
+"""A folder with SGLang that the user already has: open it, write the series to it, and unapply it.
 
-from patchtool.adapters.git.commits import blob_id
-from patchtool.adapters.worktree.applied_state import AppliedState, originals, recorded, state_of
+In: a path, and the rendered series as `PatchCommit`s. Out: a `Worktree` to judge, a `WriteResult`, a `Recovery`.
+A write changes all files, the index and HEAD, or nothing. Every change is in the journal before it is made, so the
+next run finishes or rolls back what a killed run left. `unapply` restores the bytes from before the write.
+What the user edited since then is never overwritten: the run is refused and names the file.
+"""
+
+from patchtool.adapters.worktree.applied_state import AppliedState, applied_state, read_applied, read_originals
 from patchtool.adapters.worktree.journal import Applied, FileChange
-from patchtool.adapters.worktree.obstacles import Blocker
 from patchtool.adapters.worktree.rollback import Recovery, recover, unapply
 from patchtool.adapters.worktree.worktree import Worktree, open_worktree
-from patchtool.adapters.worktree.writing import blockers, write
+from patchtool.adapters.worktree.writing import write
 
 __all__ = [
     "Applied",
     "AppliedState",
-    "Blocker",
     "FileChange",
     "Recovery",
     "Worktree",
-    "blob_id",
-    "blockers",
+    "applied_state",
     "open_worktree",
-    "originals",
-    "recorded",
+    "read_applied",
+    "read_originals",
     "recover",
-    "state_of",
     "unapply",
     "write",
 ]

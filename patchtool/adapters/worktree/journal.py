@@ -1,20 +1,19 @@
-"""What was written to a tree, and how to take it out again: one JSON file beside the files' originals.
+"""The journal of a worktree: what is written or unapplied, and the files' original bytes.
 
-``journal.json`` exists while a write is under way. Renamed to ``applied.json`` it is the record of what is
-applied: that rename is the moment a write is done. ``undo`` beside it says that it is being taken out.
+``journal.json`` exists during a write. Renaming it to ``applied.json`` completes the write and makes it the record of
+what is applied. A file ``undo`` beside it exists during an unapply.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from patchtool.adapters.files import atomic_write, safe_join
-from patchtool.adapters.git.commits import blob_id
+from patchtool.adapters.files import atomic_write, safe_join, sync_folder
 from patchtool.domain.errors import EnvironmentFault
+from patchtool.domain.objects import blob_id
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,10 +31,9 @@ class FileChange:
         after: The same, after.
         disk_before: SHA-1 blob id of the bytes on disk, before; differs from ``before`` under CRLF.
         disk_after: The same, after.
-        original: The file with the bytes from before, in the state folder.
+        original: The copy of the original bytes, relative to the state folder.
         mode: Permission bits on disk.
-        entry_before: Mode and id of the index entry before, in the repository's format; empty without
-            commits.
+        entry_before: Mode and id of the index entry before, in the repository's object format; empty without commits.
         entry_after: The same, after.
     """
 
@@ -52,13 +50,13 @@ class FileChange:
 
 @dataclass(frozen=True)
 class Applied:
-    """What is written to a tree.
+    """A series that was written to a worktree.
 
     Args:
-        release: As the branch's name has it.
-        digest: Of all commits that were written; equal digests mean an equal wish.
+        release: As in the branch's name.
+        digest: Of all commits; equal digests write equal trees.
         patches: Name and digest of every patch, in series order.
-        files: What changed.
+        files: The changed files.
         branch: Full name of the branch with the commits, None when only files were edited.
         commits: Their ids, in series order.
         head: The commit HEAD was on before, None without git.
@@ -78,7 +76,7 @@ class Applied:
 
 
 class Journal:
-    """The state folder of one tree.
+    """The state folder of one worktree.
 
     Args:
         folder: ``patchtool`` in the git folder, or ``.patchtool`` beside the package.
@@ -92,23 +90,23 @@ class Journal:
 
     @property
     def lock(self) -> Path:
-        """The lock file of everything that writes to the tree."""
+        """The lock file of every run that writes to the worktree."""
         return self.folder / "lock"
 
     def applied(self) -> Applied | None:
-        """What is applied, None when nothing is."""
+        """The applied series, None when there is none."""
         return _load(self._applied)
 
     def pending(self) -> Applied | None:
-        """The write that was under way and did not end."""
+        """The write that did not complete, None when there is none."""
         return _load(self._pending)
 
-    def undoing(self) -> bool:
-        """Whether what is applied was being taken out."""
+    def unapplying(self) -> bool:
+        """Whether an unapply did not complete."""
         return self._undo.exists()
 
     def begin(self, planned: Applied, originals: dict[str, bytes]) -> None:
-        """Note a write before its first change to the tree; on disk when this returns."""
+        """Record a write before its first change to the worktree; on disk when this returns."""
         (self.folder / "originals").mkdir(exist_ok=True)
         for change in planned.files:
             atomic_write(self.folder / change.original, originals[change.path])
@@ -116,30 +114,35 @@ class Journal:
         atomic_write(self._pending, record.encode())
 
     def finish(self) -> None:
-        """Make the pending write the applied one."""
+        """Complete the pending write."""
         self._pending.replace(self._applied)
         sync_folder(self.folder)
 
-    def begin_undo(self) -> None:
-        """Note that what is applied is being taken out."""
+    def begin_unapply(self) -> None:
+        """Record an unapply before its first change to the worktree; on disk when this returns."""
         atomic_write(self._undo, b"")
 
-    def forget(self) -> None:
-        """Drop every record; the tree is as it was before."""
-        # The records go before the originals: a record without its originals could not be taken back.
+    def clear(self) -> None:
+        """Remove every record; the worktree is as before the write."""
+        # Records before originals: a record without its originals could not be rolled back.
         for record in (self._pending, self._applied, self._undo):
             record.unlink(missing_ok=True)
         sync_folder(self.folder)
-        self.sweep()
+        self.remove_leftovers()
 
-    def sweep(self) -> None:
-        """Remove what a write left that was killed before it had noted anything."""
+    def remove_leftovers(self) -> None:
+        """Remove the files of a write that was killed before it was recorded."""
         if not self._pending.exists() and not self._applied.exists():
             self._undo.unlink(missing_ok=True)
             shutil.rmtree(self.folder / "originals", ignore_errors=True)
 
     def original(self, change: FileChange) -> bytes:
-        """The bytes a file had before; a record that came with a downloaded tree must not lead out of it."""
+        """Read the bytes that a file had before.
+
+        Raises:
+            RefusedError: The record, which may have come with a downloaded tree, points out of the state folder.
+            EnvironmentFault: The copy is missing or damaged.
+        """
         file = safe_join(self.folder, change.original)
         content = file.read_bytes() if file.is_file() else b""
         if blob_id(content) != change.disk_before:
@@ -150,36 +153,27 @@ class Journal:
         return content
 
 
-def sync_folder(folder: Path) -> None:
-    """Bring a folder's names to disk."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
 def _load(file: Path) -> Applied | None:
     try:
-        told: Any = json.loads(file.read_bytes())
+        document: Any = json.loads(file.read_bytes())
     except FileNotFoundError:
         return None
     except ValueError as error:
         raise _unreadable(file, str(error)) from error
     try:
-        if told.pop("schema") != _SCHEMA:
+        if document.pop("schema") != _SCHEMA:
             raise _unreadable(file, "another version of patchtool wrote it")
-        files = tuple(FileChange(**_tuples(change)) for change in told.pop("files"))
-        return Applied(files=files, **_tuples(told))
+        files = tuple(FileChange(**_tuples(change)) for change in document.pop("files"))
+        return Applied(files=files, **_tuples(document))
     except (AttributeError, KeyError, TypeError) as error:
         raise _unreadable(file, str(error)) from error
 
 
-def _tuples(told: dict[str, Any]) -> dict[str, Any]:
+def _tuples(table: dict[str, Any]) -> dict[str, Any]:
     def frozen(value: object) -> object:
         return tuple(frozen(item) for item in value) if isinstance(value, list) else value
 
-    return {key: frozen(value) for key, value in told.items()}
+    return {key: frozen(value) for key, value in table.items()}
 
 
 def _unreadable(file: Path, cause: str) -> EnvironmentFault:

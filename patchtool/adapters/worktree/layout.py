@@ -1,4 +1,4 @@
-"""Find the ``sglang`` package a person means by a path: checkout, wheel, sdist or site-packages."""
+"""Locate the ``sglang`` package that a path refers to: in a checkout, wheel, sdist or site-packages folder."""
 
 from __future__ import annotations
 
@@ -16,53 +16,53 @@ if TYPE_CHECKING:
 PACKAGE = "sglang"
 
 
-class Found(NamedTuple):
-    """Where the package is.
+class PackageLocation(NamedTuple):
+    """The located package.
 
     Args:
-        package: The ``sglang`` folder itself.
-        notes: What was followed to get there, for the person.
+        package: The ``sglang`` folder.
+        notes: Redirections that were followed, as sentences for the user.
     """
 
     package: Path
     notes: tuple[str, ...] = ()
 
 
-def find_package(path: Path) -> Found:
-    """Find the package a path stands for.
+def find_package(path: Path) -> PackageLocation:
+    """Locate the package that a path refers to.
 
     Args:
         path: A tree's root, its ``python`` folder, the package, any folder inside, or a site-packages folder.
 
     Raises:
         InputError: There is no such folder.
-        RefusedError: It holds no SGLang; says where it looked.
+        RefusedError: It has no SGLang; names the folders that were searched.
     """
     if not path.is_dir():
         raise InputError(f"{path} is not a folder", hint="give the root of a checkout, wheel or site-packages")
     start = path.resolve()
     package = _below(start) or _around(start)
     if package:
-        return Found(package)
-    followed = _editable_source(start)
-    if followed:
-        marker, source = followed
+        return PackageLocation(package)
+    editable = _editable_source(start)
+    if editable:
+        marker, source = editable
         package = _below(source) if source.is_dir() else None
         if package:
-            return Found(package, (f"{marker.name} is an editable install, its source is {source}",))
+            return PackageLocation(package, (f"{marker.name} is an editable install, its source is {source}",))
         raise RefusedError(
             f"{marker} names the source {source}, and there is no SGLang in it",
             hint="install SGLang again, or give its source folder with --tree",
         )
-    looked = ", ".join(str(start / place / PACKAGE) for place in ("python", "."))
+    searched = ", ".join(str(start / place / PACKAGE) for place in ("python", "."))
     raise RefusedError(
-        f"{path} is not SGLang: looked for {looked}, the folders around it and an editable install",
+        f"{path} is not SGLang: looked for {searched}, the folders around it and an editable install",
         hint="give the root of an SGLang checkout, an unpacked wheel or a site-packages folder",
     )
 
 
 def _is_package(folder: Path) -> bool:
-    # srt is what the series is about; a lone __init__.py may be any stub of that name.
+    # srt has the series' targets; a lone __init__.py may be a stub package.
     return folder.name == PACKAGE and (folder / "__init__.py").is_file() and (folder / "srt").is_dir()
 
 
@@ -72,7 +72,7 @@ def _below(folder: Path) -> Path | None:
 
 
 def _around(folder: Path) -> Path | None:
-    """Ascend while inside one checkout, or inside the package, and no further."""
+    """Ascend to the package, or to the root of the innermost checkout, and no further."""
     for parent in folder.parents:
         if _is_package(parent):
             return parent
@@ -83,9 +83,9 @@ def _around(folder: Path) -> Path | None:
 
 
 def _editable_source(folder: Path) -> tuple[Path, Path] | None:
-    """The marker of an editable install and the folder it names, as pip, setuptools and uv write them."""
-    for marker, named in _markers(folder):
-        source = Path(named) if Path(named).is_absolute() else folder / named
+    """The marker file of an editable install and the source it points to, as pip, setuptools and uv write them."""
+    for marker, target in _markers(folder):
+        source = folder / target
         if source.name == PACKAGE and (source / "__init__.py").is_file():
             source = source.parent
         return marker, source.resolve()
@@ -95,14 +95,14 @@ def _editable_source(folder: Path) -> tuple[Path, Path] | None:
 def _markers(folder: Path) -> Iterator[tuple[Path, str]]:
     for marker in sorted(folder.glob(f"{PACKAGE}-*.dist-info/direct_url.json")):
         try:
-            told = json.loads(marker.read_bytes())
+            document = json.loads(marker.read_bytes())
         except ValueError:
             continue
-        url = urlsplit(told.get("url", ""))
-        if told.get("dir_info", {}).get("editable") and url.scheme == "file":
+        url = urlsplit(document.get("url", ""))
+        if document.get("dir_info", {}).get("editable") and url.scheme == "file":
             yield marker.parent, unquote(url.path)
     for marker in sorted(folder.glob(f"__editable___{PACKAGE}_*_finder.py")):
-        yield from ((marker, named) for named in _finder_mapping(marker))
+        yield from ((marker, source) for source in _finder_mapping(marker))
     markers = [*folder.glob(f"__editable__.{PACKAGE}-*.pth"), *folder.glob(f"_*{PACKAGE}.pth")]
     for marker in sorted([*markers, *folder.glob(f"{PACKAGE}.egg-link")]):
         lines = marker.read_text(encoding="utf-8", errors="replace").splitlines()
@@ -110,7 +110,7 @@ def _markers(folder: Path) -> Iterator[tuple[Path, str]]:
 
 
 def _finder_mapping(marker: Path) -> list[str]:
-    """Read setuptools' ``MAPPING = {'sglang': '/source/sglang'}`` without running it."""
+    """Read setuptools' ``MAPPING = {'sglang': '/source/sglang'}`` without executing it."""
     try:
         module = ast.parse(marker.read_bytes())
     except (SyntaxError, ValueError):
@@ -123,8 +123,8 @@ def _finder_mapping(marker: Path) -> list[str]:
             value = node.value
             pairs = zip(value.keys, value.values, strict=True) if isinstance(value, ast.Dict) else ()
             return [
-                str(where.value)
-                for name, where in pairs
-                if isinstance(name, ast.Constant) and name.value == PACKAGE and isinstance(where, ast.Constant)
+                str(source.value)
+                for name, source in pairs
+                if isinstance(name, ast.Constant) and name.value == PACKAGE and isinstance(source, ast.Constant)
             ]
     return []

@@ -1,4 +1,4 @@
-"""Replace files of a tree by rename, with their permissions and owner."""
+"""Replace files of a worktree by rename, keeping permissions and owner."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import os
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from patchtool.adapters.git.commits import blob_id
-from patchtool.adapters.worktree.journal import sync_folder
+from patchtool.adapters.files import sync_folder
 from patchtool.domain.errors import RefusedError
+from patchtool.domain.objects import blob_id
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 
 
 def staged_name(file: Path) -> Path:
-    """Where the next content of a file waits; beside it, for only there a rename is sure to work."""
+    """Where a file's next content is staged: in the same folder, because a rename between file systems fails."""
     return file.with_name(f".{file.name}.patchtool-new")
 
 
 def stage(file: Path, content: bytes, mode: int) -> None:
-    """Write the next content of a file beside it; on disk when this returns."""
+    """Write a file's next content beside it; on disk when this returns."""
     staged = staged_name(file)
     staged.unlink(missing_ok=True)
-    # "x" follows no symlink that stands in the way.
+    # "x" does not follow a symlink of that name.
     with staged.open("xb") as stream:
         stream.write(content)
         stream.flush()
@@ -37,14 +37,14 @@ def stage(file: Path, content: bytes, mode: int) -> None:
         os.fsync(stream.fileno())
 
 
-def swap_in(worktree: Worktree, changes: tuple[FileChange, ...]) -> None:
-    """Let every file's staged content take its place.
+def replace_files(worktree: Worktree, changes: tuple[FileChange, ...]) -> None:
+    """Rename every file's staged content over the file.
 
-    A rename gives a new inode, so that hard links into an installer's cache keep the old bytes, and a new
-    date, so that no stale bytecode is used.
+    A rename gives a new inode, so that hard links into an installer's cache keep the old bytes, and a new modification
+    time, so that no stale bytecode is used.
 
     Raises:
-        RefusedError: A file is no longer what it was when the write was planned.
+        RefusedError: A file changed after the write was planned.
     """
     folders = set()
     for change in changes:
@@ -57,29 +57,29 @@ def swap_in(worktree: Worktree, changes: tuple[FileChange, ...]) -> None:
         sync_folder(folder)
 
 
-def swap_back(worktree: Worktree, changes: tuple[FileChange, ...], originals: dict[str, bytes]) -> list[str]:
-    """Put back the original of every file that has our bytes; may be run again.
+def restore_files(worktree: Worktree, changes: tuple[FileChange, ...], originals: dict[str, bytes]) -> list[str]:
+    """Restore the original of every file that has our bytes; can be repeated.
 
     Returns:
-        Paths that were put back.
+        Paths that were restored.
 
     Raises:
-        RefusedError: A file has neither our bytes nor its original ones; names it, and nothing was touched.
+        RefusedError: A file has neither our bytes nor its original ones; names it, and nothing was changed.
     """
-    now = {change.path: blob_id(worktree.raw(change.path) or b"") for change in changes}
-    edited = [change.path for change in changes if now[change.path] not in (change.disk_before, change.disk_after)]
+    ids = {change.path: blob_id(worktree.raw(change.path) or b"") for change in changes}
+    edited = [change.path for change in changes if ids[change.path] not in (change.disk_before, change.disk_after)]
     if edited:
         raise RefusedError(
             f"edited since it was patched: {', '.join(edited)}",
             hint="save your edit elsewhere and undo it in the file, then run it again",
         )
-    back = []
+    restored = []
     for change in changes:
         file = worktree.on_disk(change.path)
         staged_name(file).unlink(missing_ok=True)
-        if now[change.path] != change.disk_before:
+        if ids[change.path] != change.disk_before:
             stage(file, originals[change.path], change.mode)
             staged_name(file).replace(file)
             sync_folder(file.parent)
-            back.append(change.path)
-    return back
+            restored.append(change.path)
+    return restored

@@ -1,4 +1,4 @@
-"""A ``--tree`` as the engine sees it: files on disk under the git layout, looked at and never changed."""
+"""The folder given with ``--tree`` as a `Tree`: its files under the paths of the git layout, read-only."""
 
 from __future__ import annotations
 
@@ -11,16 +11,17 @@ from typing import TYPE_CHECKING
 
 from patchtool.adapters.files import safe_join
 from patchtool.adapters.git.checkout import discover
-from patchtool.adapters.git.commits import blob_id
 from patchtool.adapters.worktree.journal import Journal
 from patchtool.adapters.worktree.layout import find_package
-from patchtool.adapters.worktree.release_guess import release_of_files, release_of_tags
+from patchtool.adapters.worktree.release_detection import release_from_files, release_from_tags
 from patchtool.domain.errors import RefusedError
+from patchtool.domain.objects import blob_id
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from patchtool.adapters.git.checkout import Checkout
+    from patchtool.adapters.git.repository import Repository
     from patchtool.domain.release import Release
 
 _LAYOUT = "python/"
@@ -28,15 +29,15 @@ _LAYOUT = "python/"
 
 @dataclass(frozen=True)
 class Worktree:
-    """A tree the series can be written to; implements the domain's ``Tree``.
+    """A folder that the series can be written to; implements the `Tree` port.
 
-    Bytes and ids are those git stores: a checkout that shows CRLF for a file stored with LF is read with LF.
-    Ids are SHA-1, as in the store and the lock, whatever the repository's own format.
+    Bytes and ids are those that git stores: a file checked out with CRLF and stored with LF is read with LF.
+    Ids are SHA-1, as in the store and the lock, whatever the repository's object format.
 
     Args:
         package: The ``sglang`` folder.
-        checkout: The git checkout it is the content of, None for a plain folder.
-        notes: What was followed or found on the way, for the person.
+        checkout: The git checkout that tracks it, None for a plain folder.
+        notes: Sentences for the user on how the package was located.
     """
 
     package: Path
@@ -46,18 +47,25 @@ class Worktree:
 
     @property
     def base(self) -> Path:
-        """The folder that holds ``sglang``: what ``python/`` of the git layout is here."""
+        """The folder that has ``sglang``, ``python/`` in the git layout."""
         return self.package.parent
 
     @property
     def root(self) -> Path:
-        """The tree's root: of the checkout, or the folder that holds the package."""
+        """The checkout's root, or the folder that has the package."""
         return self.checkout.root if self.checkout else self.base
 
     @property
     def state_dir(self) -> Path:
-        """Where the journal is; outside of what git or an importer sees."""
+        """The journal's folder; neither git nor an importer sees it."""
         return self.checkout.git_dir / "patchtool" if self.checkout else self.base / ".patchtool"
+
+    @property
+    def repository(self) -> Repository | None:
+        """Index and refs of the checkout, None for a plain folder."""
+        from patchtool.adapters.git.repository import Repository
+
+        return Repository(self.checkout) if self.checkout else None
 
     @property
     def head(self) -> str | None:
@@ -71,23 +79,23 @@ class Worktree:
 
     @cached_property
     def release(self) -> Release | None:
-        """Which release it seems to be, by a tag where HEAD is or was before us, or by its files."""
+        """The release by a tag at the commit that the series is or will be applied on, else by version files."""
         if self.checkout is None:
-            return release_of_files(self.package)
+            return release_from_files(self.package)
         applied = Journal(self.state_dir).applied()
         commit = applied.head if applied and self.head in applied.commits else self.head
-        return release_of_tags(self.checkout.tags(commit or "HEAD")) or release_of_files(self.package)
+        return release_from_tags(self.checkout.tags(commit or "HEAD")) or release_from_files(self.package)
 
     def blob_ids(self, paths: Iterable[str]) -> dict[str, str]:
         """SHA-1 blob ids of those paths that exist as regular files."""
-        return {path: blob_id(content) for path, content in self.read_all(paths).items()}
+        return {path: blob_id(content) for path, content in self.read_many(paths).items()}
 
     def read(self, path: str) -> bytes | None:
-        """The bytes git stores for the file, or None where it does not exist."""
-        return self.read_all([path]).get(path)
+        """The bytes that git stores for the file, or None where it does not exist."""
+        return self.read_many([path]).get(path)
 
-    def read_all(self, paths: Iterable[str]) -> dict[str, bytes]:
-        """Read many files at once; those that do not exist are left out."""
+    def read_many(self, paths: Iterable[str]) -> dict[str, bytes]:
+        """The bytes of those paths that exist as regular files."""
         raw = {path: content for path in paths if (content := self.raw(path)) is not None}
         endings = self.line_endings(raw)
         return {path: content.replace(b"\r\n", b"\n") if path in endings else content for path, content in raw.items()}
@@ -100,32 +108,32 @@ class Worktree:
         return file.read_bytes() if file.is_file() else None
 
     def line_endings(self, raw: dict[str, bytes]) -> dict[str, str]:
-        """``crlf`` or ``mixed`` for those files that git stores with LF instead.
+        """``crlf`` or ``mixed`` by path for those files that git stores with LF.
 
         Args:
-            raw: Bytes on disk by path; git is asked only about files that have a CRLF, and once.
+            raw: Bytes on disk by path; git is asked once, and only about files that have a CRLF.
         """
         if self.checkout is None:
             return {}
-        asked = {self.in_repository(path): path for path, content in raw.items() if b"\r\n" in content}
-        unknown = [place for place, path in asked.items() if path not in self._endings]
+        crlf = [path for path, content in raw.items() if b"\r\n" in content]
+        unknown = {path: self.in_repository(path) for path in crlf if path not in self._endings}
         if unknown:
-            told = self.checkout.line_endings(unknown)
-            self._endings.update({asked[place]: told.get(place, "") for place in unknown})
-        return {path: self._endings[path] for path in asked.values() if self._endings[path]}
+            endings = self.checkout.line_endings(unknown.values())
+            self._endings.update({path: endings.get(name, "") for path, name in unknown.items()})
+        return {path: self._endings[path] for path in crlf if self._endings[path]}
 
     def on_disk(self, path: str) -> Path:
         """The file of a path in the git layout; it need not exist."""
         return self.base / path.removeprefix(_LAYOUT)
 
     def in_repository(self, path: str) -> str:
-        """The path in the person's repository of a path in the git layout."""
+        """The path in the user's repository of a path in the git layout."""
         return self.on_disk(path).relative_to(self.root).as_posix()
 
     def containing(self, word: str) -> list[str]:
         """Paths of Python files that contain this word, sorted; reads every file."""
-        wanted = re.compile(rb"(?<!\w)%s(?!\w)" % re.escape(word.encode()))
-        found = []
+        pattern = re.compile(rb"(?<!\w)%s(?!\w)" % re.escape(word.encode()))
+        matches = []
         for folder, names, files in os.walk(self.package):
             names[:] = [name for name in names if name != "__pycache__"]
             for name in files:
@@ -134,33 +142,33 @@ class Worktree:
                     continue
                 content = file.read_bytes()
                 # Plain search first: the expression alone takes ten times as long.
-                if word.encode() in content and wanted.search(content):
-                    found.append(_LAYOUT + file.relative_to(self.base).as_posix())
-        return sorted(found)
+                if word.encode() in content and pattern.search(content):
+                    matches.append(_LAYOUT + file.relative_to(self.base).as_posix())
+        return sorted(matches)
 
 
 def open_worktree(path: Path) -> Worktree:
-    """Open the tree a person means by a path.
+    """Open the SGLang tree that a path refers to.
 
     Args:
-        path: See ``find_package``.
+        path: See `find_package`.
 
     Raises:
         InputError: There is no such folder.
-        RefusedError: It is not SGLang, or a repository git will not work in; says where it looked.
+        RefusedError: It has no SGLang, or is in a repository that git refuses to work in.
     """
     try:
-        found = find_package(path)
+        package, notes = find_package(path)
     except RefusedError:
-        # A bare repository, or one git distrusts, is the better answer when that is what it is.
+        # In a bare repository, or one that git distrusts, that is the better explanation.
         discover(path.resolve())
         raise
-    checkout = discover(found.package.parent)
+    checkout = discover(package.parent)
     if checkout is None:
-        return Worktree(found.package, None, found.notes)
-    in_root = found.package.parent in (checkout.root, checkout.root / "python")
-    inside = found.package.relative_to(checkout.root) if found.package.is_relative_to(checkout.root) else None
-    if in_root and inside and checkout.tracks(f"{inside.as_posix()}/__init__.py"):
-        return Worktree(found.package, checkout, found.notes)
+        return Worktree(package, None, notes)
+    if package.parent in (checkout.root, checkout.root / "python"):
+        name = package.relative_to(checkout.root).as_posix()
+        if checkout.tracks(f"{name}/__init__.py"):
+            return Worktree(package, checkout, notes)
     note = f"{checkout.root} is not a checkout of SGLang: files are edited, nothing is committed"
-    return Worktree(found.package, None, (*found.notes, note))
+    return Worktree(package, None, (*notes, note))

@@ -1,85 +1,78 @@
-"""Everything a write will change, worked out before anything does."""
+"""Everything that a write will change, computed before the first change."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from patchtool.adapters.git.commits import PatchCommit, blob_id, digest, final_contents, import_stream
-from patchtool.adapters.worktree import obstacles
+from patchtool.adapters.git.commits import PatchCommit, digest, final_contents
+from patchtool.adapters.worktree.blockers import blockers_in_git, blockers_on_disk, refuse_blocked
 from patchtool.adapters.worktree.journal import Applied, FileChange
 from patchtool.domain.errors import RefusedError
+from patchtool.domain.objects import blob_id
 
 if TYPE_CHECKING:
+    from patchtool.adapters.git.checkout import Checkout
     from patchtool.adapters.git.repository import Repository
     from patchtool.adapters.worktree.worktree import Worktree
 
 
 class WritePlan(NamedTuple):
-    """Everything that will change.
+    """Everything that a write will change.
 
     Args:
-        applied: What will be recorded.
+        applied: The record for the journal.
         originals: Bytes on disk before, by path in the git layout.
-        wanted: Bytes on disk after.
+        contents: Bytes on disk after.
     """
 
     applied: Applied
     originals: dict[str, bytes]
-    wanted: dict[str, bytes]
+    contents: dict[str, bytes]
 
 
-def make_plan(
-    worktree: Worktree,
-    commits: list[PatchCommit],
-    repository: Repository | None,
-    branch: str | None,
-    release: str,
-) -> WritePlan:
-    """Look for obstacles, make the commits' objects, and say what is to happen; nothing refers to them yet.
+def make_plan(worktree: Worktree, commits: list[PatchCommit], branch: str | None, release: str) -> WritePlan:
+    """Refuse blockers, store the commits' objects, and plan the changes; no ref names the objects yet.
 
     Args:
-        worktree: The tree.
+        worktree: The worktree.
         commits: The rendered series, in order.
-        repository: The person's, None for a plain folder.
         branch: Full name of the branch for the commits, None to edit files only.
         release: For the record.
 
     Raises:
-        RefusedError: Something is in the way; names it.
+        RefusedError: There are blockers; names them.
     """
     paths = sorted(final_contents(commits))
-    obstacles.refuse(worktree, obstacles.on_disk(worktree, paths))
+    refuse_blocked(worktree, blockers_on_disk(worktree, paths))
+    repository = worktree.repository
     if repository:
-        obstacles.refuse(worktree, obstacles.in_git(worktree, repository, paths, commit=branch is not None))
+        refuse_blocked(worktree, blockers_in_git(worktree, repository, paths, commit=branch is not None))
     originals = {path: worktree.raw(path) or b"" for path in paths}
     crlf = worktree.line_endings(originals)
     stored = [_with_stored_endings(patch, crlf) for patch in commits]
-    wanted = final_contents(stored)
+    after = final_contents(stored)
+    contents = {path: _with_disk_endings(path, content, crlf) for path, content in after.items()}
     files = tuple(
-        _change(worktree, number, path, content, crlf) for number, (path, content) in enumerate(wanted.items())
+        FileChange(
+            path,
+            before=blob_id(worktree.read(path) or b""),
+            after=blob_id(after[path]),
+            disk_before=blob_id(originals[path]),
+            disk_after=blob_id(contents[path]),
+            original=f"originals/{number}",
+            mode=worktree.on_disk(path).stat().st_mode & 0o777,
+        )
+        for number, path in enumerate(paths)
     )
     patches = tuple((patch.trailer("Patchtool-Patch"), patch.trailer("Patchtool-Digest")) for patch in commits)
     applied = Applied(release, digest(commits), patches, files, head=worktree.head, head_branch=worktree.branch)
-    if repository and branch:
-        applied = _with_commits(worktree, stored, repository, branch, applied)
-    shown = {path: _as_shown(path, content, crlf) for path, content in wanted.items()}
-    return WritePlan(applied, originals, shown)
+    if repository and worktree.checkout and branch:
+        applied = _with_commits(worktree, worktree.checkout, repository, stored, branch, applied)
+    return WritePlan(applied, originals, contents)
 
 
-def _change(worktree: Worktree, number: int, path: str, content: bytes, crlf: dict[str, str]) -> FileChange:
-    return FileChange(
-        path,
-        before=blob_id(worktree.read(path) or b""),
-        after=blob_id(content),
-        disk_before=blob_id(worktree.raw(path) or b""),
-        disk_after=blob_id(_as_shown(path, content, crlf)),
-        original=f"originals/{number}",
-        mode=worktree.on_disk(path).stat().st_mode & 0o777,
-    )
-
-
-def _as_shown(path: str, content: bytes, crlf: dict[str, str]) -> bytes:
+def _with_disk_endings(path: str, content: bytes, crlf: dict[str, str]) -> bytes:
     return content.replace(b"\n", b"\r\n") if path in crlf else content
 
 
@@ -91,35 +84,34 @@ def _with_stored_endings(patch: PatchCommit, crlf: dict[str, str]) -> PatchCommi
 
 
 def _with_commits(
-    worktree: Worktree, commits: list[PatchCommit], repository: Repository, branch: str, applied: Applied
+    worktree: Worktree,
+    checkout: Checkout,
+    repository: Repository,
+    commits: list[PatchCommit],
+    branch: str,
+    applied: Applied,
 ) -> Applied:
-    """Make the commits' objects; nothing refers to them yet."""
-    base = applied.head or ""
-    places = {change.path: worktree.in_repository(change.path) for change in applied.files}
-    before = repository.entries(places.values())
-    stream = import_stream(
-        commits,
-        base=base,
-        when=repository.date(base),
-        place=lambda path: (before[places[path]].mode, places[path]),
-    )
-    made = repository.make(stream)
-    tip = repository.tip(branch)
-    if tip not in (None, made[-1]):
+    from patchtool.adapters.git.committing import commit_series
+
+    repository_paths = {change.path: worktree.in_repository(change.path) for change in applied.files}
+    before = repository.index_entries(repository_paths.values())
+    made = commit_series(checkout, commits, lambda path: (before[repository_paths[path]].mode, repository_paths[path]))
+    if repository.branch_tip(branch) not in (None, made[-1]):
         short = branch.removeprefix("refs/heads/")
         raise RefusedError(
             f"the branch {short} exists and has other commits",
             hint=f"rename it (git branch -m {short} NAME), or delete it (git branch -D {short})",
         )
-    after = repository.blobs(made[-1], places.values())
+    algorithm = "sha1" if len(made[-1]) == len(blob_id(b"")) else "sha256"
+    after = final_contents(commits)
     files = tuple(
         replace(
             change,
-            entry_before=(before[place].mode, before[place].oid),
-            entry_after=(after[place].mode, after[place].oid),
+            entry_before=(entry.mode, entry.oid),
+            entry_after=(entry.mode, blob_id(after[change.path], algorithm)),
         )
         for change in applied.files
-        for place in (places[change.path],)
+        for entry in (before[repository_paths[change.path]],)
     )
-    tree = worktree.checkout.run("rev-parse", f"{made[-1]}^{{tree}}").decode().strip() if worktree.checkout else ""
-    return replace(applied, files=files, branch=branch, commits=tuple(made), tree=tree)
+    tree = checkout.run("rev-parse", f"{made[-1]}^{{tree}}").decode().strip()
+    return replace(applied, files=files, branch=branch, commits=made, tree=tree)

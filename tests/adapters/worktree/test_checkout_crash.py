@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import pytest
 
-from patchtool.adapters.worktree import open_worktree, recorded, recover, state_of, swap, unapply, write
+from patchtool.adapters.worktree import applied_state, open_worktree, read_applied, recover, swap, unapply, write
 from patchtool.domain.errors import EnvironmentFault, ExitCode, RefusedError
 from tests.adapters.worktree.conftest import BRANCH, FILES, A, B, die_at, snapshot
 
@@ -56,9 +56,9 @@ def test_killed_at_every_step_of_a_write(lab: Lab, kind: str) -> None:
         recovery = recover(open_worktree(root))
         seen[recovery.kind if recovery else "nothing"] += 1
         place = open_worktree(root)
-        applied = recorded(place)
+        applied = read_applied(place)
         if applied:
-            assert state_of(place, applied).kind == "intact"
+            assert applied_state(place, applied).kind == "intact"
         else:
             assert {k: v for k, v in snapshot(root).items() if ".patchtool" not in k} == before
         assert _is_clean(lab, root, kind)
@@ -93,15 +93,15 @@ def test_killed_at_every_step_of_an_unapply(lab: Lab, kind: str) -> None:
         seen[recovery.kind if recovery else "nothing"] += 1
         assert _is_clean(lab, root, kind)
         place = open_worktree(root)
-        applied = recorded(place)
-        assert applied is None or state_of(place, applied).kind == "intact"
+        applied = read_applied(place)
+        assert applied is None or applied_state(place, applied).kind == "intact"
         unapply(open_worktree(root))
         assert snapshot(root) == before
         assert kind == "folder" or BRANCH not in lab.git(root, "branch")
         if ended:
             break
     assert number > 5
-    assert seen["finished taking out"] > 3
+    assert seen["unapplied"] > 3
 
 
 @pytest.mark.slow
@@ -142,7 +142,7 @@ def test_disk_full(lab: Lab, monkeypatch: pytest.MonkeyPatch, *, commit: bool) -
     assert caught.value.exit_code is ExitCode.ENVIRONMENT
     assert "No space left" in str(caught.value.cause)
     assert snapshot(root) == before
-    assert recorded(open_worktree(root)) is None
+    assert read_applied(open_worktree(root)) is None
     assert lab.git(root, "status", "--porcelain") == ""
 
 
@@ -199,7 +199,7 @@ def test_interrupted_by_a_person(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> N
     def interrupt(*_: object) -> NoReturn:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("patchtool.adapters.worktree.writing._move_refs", interrupt)
+    monkeypatch.setattr("patchtool.adapters.worktree.writing._update_git", interrupt)
     with pytest.raises(KeyboardInterrupt):
         write(open_worktree(root), lab.series(), commit=True, branch=BRANCH)
     assert snapshot(root) == before
@@ -213,9 +213,9 @@ def test_two_at_once(lab: Lab, kind: str) -> None:
     ready, tell = os.pipe()
     child = os.fork()
     if child == 0:
-        from patchtool.adapters.worktree.rollback import exclusive
+        from patchtool.adapters.worktree.rollback import locked_worktree
 
-        with exclusive(place, 5):
+        with locked_worktree(place, 5):
             os.write(tell, b"x")
             time.sleep(1.0)
             os._exit(0)

@@ -53,7 +53,7 @@ def test_each_git_gets_the_setting_that_it_knows(
     program.chmod(0o755)
     env = {**os.environ, "PATH": f"{program.parent}:{os.environ['PATH']}", "PYTHONPATH": str(REPOSITORY)}
     subprocess.run([sys.executable, "-c", WRITE, str(root)], env=env, check=True)
-    writing = [line for line in record.read_text().splitlines() if "fast-import" in line or "update-ref" in line]
+    writing = [line for line in record.read_text().splitlines() if "unpack-objects" in line or "update-ref" in line]
     assert len(writing) == 2
     assert all(given in line and other not in line for line in writing)
     assert lab.git(root, "symbolic-ref", "HEAD") == f"refs/heads/{BRANCH}"

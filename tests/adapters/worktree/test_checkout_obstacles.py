@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from patchtool.adapters.git.commits import PatchCommit
-from patchtool.adapters.worktree import blockers, open_worktree, recorded, unapply, write
+from patchtool.adapters.worktree import open_worktree, read_applied, unapply, write
 from patchtool.domain.errors import ExitCode, InputError, RefusedError
 from tests.adapters.worktree.conftest import BRANCH, A, B, patch, snapshot
 
@@ -152,12 +152,12 @@ OBSTACLES = [
     pytest.param(_staged_and_undone, "a.py has a change in the index", "unstage", id="staged-and-undone"),
     pytest.param(_staged_other, "pyproject.toml has a change in the index", "unstage", id="staged-other"),
     pytest.param(_untracked_target, "a.py has an uncommitted change", "commit", id="untracked-target"),
-    pytest.param(_merge, "a merge is under way", "git merge", id="merge"),
+    pytest.param(_merge, "a merge is in progress", "git merge", id="merge"),
     pytest.param(_unmerged, "pyproject.toml has a change in the index", "unstage", id="unmerged-index"),
-    pytest.param(_rebase, "a rebase is under way", "git rebase", id="rebase"),
-    pytest.param(_cherry_pick, "a cherry-pick is under way", "git cherry-pick", id="cherry-pick"),
-    pytest.param(_revert, "a revert is under way", "git revert", id="revert"),
-    pytest.param(_bisect, "a bisect is under way", "git bisect reset", id="bisect"),
+    pytest.param(_rebase, "a rebase is in progress", "git rebase", id="rebase"),
+    pytest.param(_cherry_pick, "a cherry-pick is in progress", "git cherry-pick", id="cherry-pick"),
+    pytest.param(_revert, "a revert is in progress", "git revert", id="revert"),
+    pytest.param(_bisect, "a bisect is in progress", "git bisect reset", id="bisect"),
     pytest.param(_symlink, "a.py is reached through the symlink", "--tree", id="symlink"),
     pytest.param(_symlinked_folder, "reached through the symlink .*srt", "--tree", id="symlinked-folder"),
     pytest.param(_nested, "in the nested repository .*srt", "--tree", id="nested-repository"),
@@ -176,14 +176,13 @@ def test_refused_and_untouched(lab: Lab, make: Callable[[Lab, Path], None], name
     before, refs = snapshot(root), lab.git(root, "for-each-ref")
     status = lab.git(root, "status", "--porcelain")
     place = open_worktree(root)
-    assert blockers(place, [A, B])
     with pytest.raises(RefusedError, match=named) as caught:
         write(place, lab.series(), commit=True, branch=BRANCH)
     assert caught.value.exit_code is ExitCode.USAGE
     assert hint in str(caught.value.hint)
     assert (snapshot(root), lab.git(root, "for-each-ref")) == (before, refs)
     assert lab.git(root, "status", "--porcelain") == status
-    assert recorded(open_worktree(root)) is None
+    assert read_applied(open_worktree(root)) is None
 
 
 def test_every_obstacle_is_named_at_once(lab: Lab) -> None:
@@ -199,7 +198,6 @@ def test_staged_changes_of_other_files_are_in_the_way_of_commits_only(lab: Lab) 
     root = lab.checkout()
     _staged_other(lab, root)
     place = open_worktree(root)
-    assert blockers(place, [A], commit=False) == []
     write(place, lab.series(), commit=False, branch=BRANCH)
     assert lab.git(root, "diff", "--cached", "--name-only") == OTHER
     unapply(open_worktree(root))
@@ -209,7 +207,7 @@ def test_staged_changes_of_other_files_are_in_the_way_of_commits_only(lab: Lab) 
 def test_a_touched_file_is_not_a_changed_one(lab: Lab) -> None:
     root = lab.checkout()
     os.utime(root / A, (1, 1))
-    assert blockers(open_worktree(root), [A, B]) == []
+    assert write(open_worktree(root), lab.series(), commit=True, branch=BRANCH).changed == (A, B)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from patchtool.adapters.git import patched_repository as output
-from patchtool.adapters.git.commits import PatchCommit, Written
+from patchtool.adapters.git.commits import PatchCommit, WriteResult
 from patchtool.adapters.git.patched_repository import write_output
 from patchtool.domain.errors import EnvironmentFault, ExitCode, RefusedError
 from tests.adapters.worktree.conftest import BRANCH, FILES, A, B, die_at, snapshot
@@ -34,7 +34,7 @@ class Builder:
         self.base = lab.git(root, "rev-parse", "HEAD")
         self.dest = lab.folder / "build" / "sglang-v0.5.13"
 
-    def write(self, commits: Sequence[PatchCommit] | None = None, dest: Path | None = None) -> Written:
+    def write(self, commits: Sequence[PatchCommit] | None = None, dest: Path | None = None) -> WriteResult:
         wanted = self.lab.series() if commits is None else commits
         return write_output(self.store, self.base, wanted, dest or self.dest, branch=BRANCH, lock_timeout=5)
 

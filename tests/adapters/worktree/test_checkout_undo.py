@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from patchtool.adapters.worktree import open_worktree, originals, recorded, state_of, unapply, write
+from patchtool.adapters.worktree import applied_state, open_worktree, read_applied, read_originals, unapply, write
 from patchtool.domain.errors import EnvironmentFault, ExitCode, RefusedError
 from tests.adapters.worktree.conftest import BRANCH, FILES, A, B, snapshot
 
@@ -48,9 +48,9 @@ def test_an_edited_file_is_refused_and_named(lab: Lab, *, commit: bool) -> None:
     (root / B).write_bytes(b"mine = 1\n")
     before = snapshot(root)
     place = open_worktree(root)
-    applied = recorded(place)
+    applied = read_applied(place)
     assert applied
-    assert state_of(place, applied).paths == (B,)
+    assert applied_state(place, applied).paths == (B,)
     with pytest.raises(RefusedError, match=r"lich\.py") as caught:
         unapply(place)
     assert caught.value.exit_code is ExitCode.USAGE
@@ -69,9 +69,9 @@ def test_commits_on_top_are_refused(lab: Lab) -> None:
     root = _applied(lab)
     lab.git(root, "commit", "-q", "--allow-empty", "-m", "mine")
     place = open_worktree(root)
-    applied = recorded(place)
+    applied = read_applied(place)
     assert applied
-    assert state_of(place, applied).kind == "moved"
+    assert applied_state(place, applied).kind == "moved"
     with pytest.raises(RefusedError, match=f"HEAD is at {BRANCH}"):
         unapply(place)
     assert lab.git(root, "log", "-1", "--format=%s") == "mine"
@@ -104,7 +104,7 @@ def test_taken_out_by_hand_is_nothing_applied(lab: Lab) -> None:
     root = _applied(lab)
     lab.git(root, "checkout", "-q", "main")
     assert unapply(open_worktree(root)) == []
-    assert recorded(open_worktree(root)) is None
+    assert read_applied(open_worktree(root)) is None
     assert lab.git(root, "rev-parse", "--verify", BRANCH), "their switch, their branch"
 
 
@@ -120,9 +120,9 @@ def test_other_work_in_the_meantime_stays(lab: Lab) -> None:
 
 def test_originals_are_there_while_it_is_applied(lab: Lab) -> None:
     place = open_worktree(_applied(lab))
-    applied = recorded(place)
+    applied = read_applied(place)
     assert applied
-    assert originals(place, applied)[A] == FILES["sglang/srt/a.py"]
+    assert read_originals(place, applied)[A] == FILES["sglang/srt/a.py"]
 
 
 @pytest.mark.parametrize("damage", [b"{", b"[]", b'{"schema": 99}', b'{"schema": 1, "files": [{"path": 1}]}'])
@@ -130,7 +130,7 @@ def test_a_damaged_record_is_told(lab: Lab, damage: bytes) -> None:
     place = open_worktree(_applied(lab))
     (place.state_dir / "applied.json").write_bytes(damage)
     with pytest.raises(EnvironmentFault, match="cannot be read") as caught:
-        recorded(place)
+        read_applied(place)
     assert "originals" in str(caught.value.hint)
 
 

@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from patchtool.adapters.worktree import open_worktree, recorded, state_of, swap, unapply, write, writing
+from patchtool.adapters.worktree import applied_state, open_worktree, read_applied, swap, unapply, write, writing
 from patchtool.domain.errors import RefusedError
 from tests.adapters.worktree.conftest import BRANCH, A, B, snapshot
 
 if TYPE_CHECKING:
-    from patchtool.adapters.git.commits import Written
+    from patchtool.adapters.git.commits import WriteResult
     from tests.adapters.worktree.conftest import Lab
 
 AT = "sglang/srt/a.py"
 
 
-def _write(lab: Lab, path: Path, *, commit: bool = True) -> Written:
+def _write(lab: Lab, path: Path, *, commit: bool = True) -> WriteResult:
     return write(open_worktree(path), lab.series(), commit=commit, branch=BRANCH)
 
 
@@ -106,10 +106,10 @@ def test_done_already_is_seen_by_the_standard_library_and_two_processes(lab: Lab
 import sys
 started = []
 sys.addaudithook(lambda event, args: event == "subprocess.Popen" and started.append(args[1]))
-from patchtool.adapters.worktree import open_worktree, recorded, state_of
+from patchtool.adapters.worktree import open_worktree, read_applied, applied_state
 from pathlib import Path
 place = open_worktree(Path({str(root)!r}))
-assert state_of(place, recorded(place)).kind == "intact"
+assert applied_state(place, read_applied(place)).kind == "intact"
 assert len(started) == 2, started
 foreign = {{"git", "filelock", "libcst", "typer"}} & set(sys.modules)
 assert not foreign, foreign
@@ -120,13 +120,13 @@ assert not foreign, foreign
 def test_a_commit_made_in_the_meantime_is_kept(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     root = lab.checkout()
     before = snapshot(root)
-    real = swap.swap_in
+    real = swap.replace_files
 
     def meanwhile(*args: Any) -> None:
         lab.git(root, "commit", "-q", "--allow-empty", "-m", "mine")
         real(*args)
 
-    monkeypatch.setattr(writing, "swap_in", meanwhile)
+    monkeypatch.setattr(writing, "replace_files", meanwhile)
     with pytest.raises(RefusedError, match="moved while"):
         _write(lab, root)
     assert lab.git(root, "log", "-1", "--format=%s") == "mine"
@@ -136,13 +136,13 @@ def test_a_commit_made_in_the_meantime_is_kept(lab: Lab, monkeypatch: pytest.Mon
 
 def test_a_file_saved_in_the_meantime_is_kept(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     root = lab.package(lab.folder / "site-packages").parent
-    real = swap.swap_in
+    real = swap.replace_files
 
     def meanwhile(*args: Any) -> None:
         (root / AT).write_bytes(b"mine = 1\n")
         real(*args)
 
-    monkeypatch.setattr(writing, "swap_in", meanwhile)
+    monkeypatch.setattr(writing, "replace_files", meanwhile)
     with pytest.raises(RefusedError, match=r"a\.py"):
         _write(lab, root)
     assert (root / AT).read_bytes() == b"mine = 1\n"
@@ -165,12 +165,12 @@ def test_plain_folder_and_the_record(lab: Lab) -> None:
     done = _write(lab, root)
     assert (done.changed, done.commits) == ((A, B), ())
     place = open_worktree(root)
-    applied = recorded(place)
+    applied = read_applied(place)
     assert applied
     assert applied.release == "v0.5.13"
     assert [name for name, _ in applied.patches] == ["first", "second"]
     assert {change.path: change.after for change in applied.files} == place.blob_ids([A, B])
-    assert state_of(place, applied).kind == "intact"
+    assert applied_state(place, applied).kind == "intact"
     assert unapply(place) == [A, B]
     assert snapshot(root) == before
     assert sorted(entry.name for entry in root.iterdir()) == ["sglang"]
@@ -321,7 +321,7 @@ def test_branch_with_other_commits_is_refused(lab: Lab) -> None:
         _write(lab, root)
     assert re.search(r"git branch -[mD]", str(caught.value.hint))
     assert snapshot(root) == before
-    assert recorded(open_worktree(root)) is None
+    assert read_applied(open_worktree(root)) is None
 
 
 def test_our_own_branch_is_used_again(lab: Lab) -> None:
@@ -329,9 +329,9 @@ def test_our_own_branch_is_used_again(lab: Lab) -> None:
     first = _write(lab, root)
     lab.git(root, "checkout", "-q", "main")
     place = open_worktree(root)
-    applied = recorded(place)
+    applied = read_applied(place)
     assert applied
-    assert state_of(place, applied).kind == "gone"
+    assert applied_state(place, applied).kind == "reverted"
     assert _write(lab, root).commits == first.commits
     assert lab.git(root, "symbolic-ref", "--short", "HEAD") == BRANCH
 

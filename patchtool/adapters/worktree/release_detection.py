@@ -1,4 +1,4 @@
-"""Guess which release a tree is, from text only: nothing of it is imported."""
+"""Detect the release of a tree from tags and files; nothing of the tree is imported."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ _VERSION_PY = re.compile(r"^(?:__version__|version)\b[^\n]*?=\s*['\"]([^'\"]+)['
 _METADATA = re.compile(r"^Version:\s*(\S+)", re.MULTILINE)
 
 
-def release_of_tags(tags: Iterable[str]) -> Release | None:
-    """The newest release among tag names such as ``v0.5.13``; other tags are no release."""
-    found = [release for tag in tags if tag.startswith("v") and (release := _release(tag))]
-    return max(found, default=None)
+def release_from_tags(tags: Iterable[str]) -> Release | None:
+    """The newest release among tag names such as ``v0.5.13``; other tags are ignored."""
+    releases = [release for tag in tags if tag.startswith("v") and (release := _release(tag))]
+    return max(releases, default=None)
 
 
-def release_of_files(package: Path) -> Release | None:
-    """The release that the files beside and in the package tell.
+def release_from_files(package: Path) -> Release | None:
+    """Read the release from version files in the package and metadata beside it.
 
     Args:
         package: The ``sglang`` folder.
 
     Returns:
-        None when nothing tells it, or the tree stands between two releases.
+        None when there are none, or the tree is between two releases.
     """
     for file, pattern in _sources(package):
-        found = pattern.search(file.read_text(encoding="utf-8", errors="replace"))
-        if found:
-            # A local part (+g1a2b3c) says how it was built, not what it is.
-            return _release(found[1].split("+")[0])
+        match = pattern.search(file.read_text(encoding="utf-8", errors="replace"))
+        if match:
+            # The local part (+g1a2b3c) names the build, not the release.
+            return _release(match[1].split("+")[0])
     return None
 
 

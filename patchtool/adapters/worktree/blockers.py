@@ -1,0 +1,113 @@
+"""What keeps a worktree from being written to; every blocker is named before the first byte changes."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, NamedTuple
+
+from patchtool.adapters.git.plumbing import REGULAR
+from patchtool.domain.errors import RefusedError
+from patchtool.domain.objects import blob_id
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from patchtool.adapters.git.repository import IndexEntry, Repository
+    from patchtool.adapters.worktree.worktree import Worktree
+
+READ_ONLY_HINT = "make it writable, run as its owner, or use --output for a tree of your own"
+
+
+class Blocker(NamedTuple):
+    """One reason not to write.
+
+    Args:
+        what: Path and problem, for the middle of a sentence.
+        hint: How to remove it.
+    """
+
+    what: str
+    hint: str
+
+
+def refuse_blocked(worktree: Worktree, blockers: Iterable[Blocker]) -> None:
+    """Raise where there are blockers.
+
+    Raises:
+        RefusedError: Names every blocker.
+    """
+    every = list(blockers)
+    if every:
+        raise RefusedError(
+            f"{worktree.root} cannot be written to: " + "; ".join(blocker.what for blocker in every),
+            hint="; ".join(dict.fromkeys(blocker.hint for blocker in every)),
+        )
+
+
+def blockers_on_disk(worktree: Worktree, paths: Iterable[str]) -> Iterator[Blocker]:
+    """Blockers in the file system: missing or read-only files, symlinks, nested repositories."""
+    for path in paths:
+        problem = _unsafe_path(worktree, path)
+        if problem:
+            yield problem
+        elif not os.access(worktree.on_disk(path).parent, os.W_OK):
+            yield Blocker(f"{worktree.on_disk(path).parent} is read-only", READ_ONLY_HINT)
+
+
+def _unsafe_path(worktree: Worktree, path: str) -> Blocker | None:
+    parts = path.split("/")
+    if parts[0] != "python" or len(parts) < 3 or not {"", ".", "..", ".git"}.isdisjoint(parts):
+        return Blocker(f"{path} is outside of python/sglang", "correct the patch's targets")
+    current = worktree.base
+    for part in parts[1:]:
+        # A case-insensitive file system opens Foo.py under the name foo.py, which git would see as a second file.
+        if not current.is_dir() or part not in (entry.name for entry in current.iterdir()):
+            return Blocker(f"{path} does not exist", "bring the tree to the release the series is for")
+        current = current / part
+        if current.is_symlink():
+            return Blocker(f"{path} is reached through the symlink {current}", "pass the tree it leads to with --tree")
+        if (current / ".git").exists():
+            return Blocker(f"{path} is in the nested repository {current}", "pass that repository with --tree")
+    return None if current.is_file() else Blocker(f"{path} is not a file", "correct the patch's targets")
+
+
+def blockers_in_git(worktree: Worktree, repository: Repository, paths: list[str], *, commit: bool) -> Iterator[Blocker]:
+    """Blockers in the repository: an operation in progress, staged or uncommitted changes, unusual index entries.
+
+    Staged changes of other files block commits only, because a commit would leave them staged on another branch.
+    Other files that are modified or untracked never block.
+    """
+    operation = repository.operation_in_progress()
+    if operation:
+        yield Blocker(f"{operation[0]} is in progress", f"end it first ({operation[1]})")
+    layout_paths = {worktree.in_repository(path): path for path in paths}
+    staged = [path for path in repository.staged_paths() if commit or path in layout_paths]
+    changed = [path for path in repository.changed_paths(layout_paths) if path not in staged]
+    for path in staged:
+        yield Blocker(f"{path} has a change in the index", "commit it, or unstage it (git restore --staged)")
+    for path in changed:
+        yield Blocker(f"{path} has an uncommitted change", "commit it, or undo it (git restore)")
+    entries = repository.index_entries(layout_paths)
+    for path in layout_paths.keys() - {*staged, *changed}:
+        yield from _unusual_entry(worktree, layout_paths[path], entries.get(path))
+
+
+def _unusual_entry(worktree: Worktree, path: str, entry: IndexEntry | None) -> Iterator[Blocker]:
+    if entry is None or entry.mode not in REGULAR:
+        yield Blocker(f"{path} is not a file that git tracks", "commit it first, or use --no-commit on a plain copy")
+    elif entry.unwatched:
+        hint = "clear it (git update-index --no-assume-unchanged --no-skip-worktree)"
+        yield Blocker(f"{path} is marked assume-unchanged or skip-worktree", hint)
+    elif not _conversion_is_known(worktree, path, entry.oid):
+        yield Blocker(
+            f"{path} passes a filter or an encoding on its way into git, or has mixed line endings",
+            "turn that attribute off for the file, or check it out again with one line ending",
+        )
+
+
+def _conversion_is_known(worktree: Worktree, path: str, oid: str) -> bool:
+    """Check that git stores the file as it is on disk, or with CRLF changed to LF, and in no other way."""
+    raw = worktree.raw(path) or b""
+    stored = worktree.read(path) or b""
+    algorithm = "sha1" if len(oid) == len(blob_id(b"")) else "sha256"
+    return blob_id(stored, algorithm) == oid and worktree.line_endings({path: raw}).get(path) != "mixed"
