@@ -167,7 +167,7 @@ def test_another_selection_on_an_applied_tree_is_refused(me: Person, clone: Path
     answer = me("apply", "--tree", clone)
     assert answer.code == 2
     assert "applied already" in answer.err
-    assert "hint: take it out first with patchtool unapply" in answer.err
+    assert "hint: run patchtool unapply first" in answer.err
     after, lock = snapshot(clone), ".git/patchtool/lock"
     # Every filelock for Python 3.10 empties the lock it opens: the time of the lock may change, and nothing else.
     assert after.pop(lock)[2] == before.pop(lock)[2]
@@ -399,7 +399,7 @@ def test_status_and_apply_report_a_killed_run(me: Person, clone: Path) -> None:
     assert "an earlier run was killed while it wrote here" in looked.out
     answer = me("apply", "--tree", clone)
     assert answer.code == 0
-    assert answer.out.count("an earlier run that was writing the series for v0.5.13 was killed") == 1
+    assert answer.out.count("an earlier run was killed after writing the series for v0.5.13") == 1
     assert "nothing to do" in answer.out
 
 
@@ -410,5 +410,5 @@ def test_a_killed_run_without_its_branch_is_taken_back_in_words(me: Person, unpa
     (state / "applied.json").rename(state / "journal.json")
     answer = me("unapply", "--tree", unpacked)
     assert answer.code == 0
-    assert "was killed: this tree was brought back to what it was before" in answer.out
+    assert "it was rolled back, this tree is as before that run" in answer.out
     assert bytes_of(unpacked) == pristine

@@ -38,11 +38,11 @@ class Recovery(NamedTuple):
     def sentence(self) -> str:
         """One sentence for the user."""
         outcome = {
-            "rolled back": "killed while it wrote {} was rolled back: this tree is as before that run",
-            "finished": "killed while it wrote {} had made all its changes: this tree has the whole series",
-            "unapplied": "killed while it unapplied {} was finished: this tree is as before the series",
+            "rolled back": "while writing {}; it was rolled back, this tree is as before that run",
+            "finished": "after writing {}; this tree has the whole series",
+            "unapplied": "while unapplying {}; it was finished, this tree is as before the series",
         }
-        return "an earlier run that was " + outcome[self.kind].format(f"the series for {self.applied.release}")
+        return "an earlier run was killed " + outcome[self.kind].format(f"the series for {self.applied.release}")
 
 
 def recover(worktree: Worktree, *, lock_timeout: float = LOCK_TIMEOUT) -> Recovery | None:

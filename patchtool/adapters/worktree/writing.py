@@ -106,7 +106,7 @@ def _refuse_other_series(worktree: Worktree, journal: Journal) -> None:
     edited = f", and edited since: {', '.join(state.paths)}" if state.paths else ""
     raise RefusedError(
         f"{worktree.root} has a series for {applied.release} applied already{edited}",
-        hint="remove it first with patchtool unapply",
+        hint="run patchtool unapply first",
     )
 
 
