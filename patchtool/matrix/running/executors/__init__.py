@@ -34,7 +34,10 @@ class Executor(Protocol):
         """
 
 
-EXECUTORS: Mapping[str, Callable[[ExecutorSettings], Executor]] = {"local": LocalExecutor, "ray": RayExecutor}
+EXECUTORS: Mapping[str, Callable[[ExecutorSettings], Executor]] = {
+    "local": LocalExecutor,
+    "ray": RayExecutor,
+}
 
 
 def create_executor(name: str, settings: ExecutorSettings) -> Executor:
