@@ -91,37 +91,27 @@ class Client:
 
 @contextmanager
 def running_server(
-    argv: Sequence[str], log: Path, environment: Mapping[str, str], *, port: int = 0, timeout: float = 1800.0
+    argv: Sequence[str], log: Path, environment: Mapping[str, str], timeout: float
 ) -> Iterator[ServerProcess]:
-    """Start a server, wait until it is healthy, and end it with all that it started.
+    """Start a server on a free port, wait until it is healthy, and end it with all that it started.
 
     Args:
         argv: The command; ``{host}`` and ``{port}`` are replaced.
         log: File for its output.
         environment: All of its variables.
-        port: Its port; 0 for a free one.
         timeout: Seconds until it must be healthy.
 
     Raises:
-        MeasurementError: The port is in use, the server ends, or it is not healthy in time.
+        MeasurementError: The server cannot be started, ends, or is not healthy in time.
     """
-    chosen = _free_port(port)
-    argv = [argument.replace("{host}", HOST).replace("{port}", str(chosen)) for argument in argv]
+    with socket.socket() as probe:
+        probe.bind((HOST, 0))
+        port = int(probe.getsockname()[1])
+    argv = [argument.replace("{host}", HOST).replace("{port}", str(port)) for argument in argv]
     with process_group(argv, log, environment) as process:
-        server = ServerProcess(chosen, log, process)
+        server = ServerProcess(port, log, process)
         _wait_until_healthy(server, timeout)
         yield server
-
-
-def _free_port(port: int) -> int:
-    """Bind once, because a server that already has the port would answer in place of ours."""
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((HOST, port))
-        except OSError as error:
-            raise MeasurementError(Outcome.ERROR, f"port {port} is in use: {error.strerror}") from error
-        return int(probe.getsockname()[1])
 
 
 def _wait_until_healthy(server: ServerProcess, timeout: float) -> None:

@@ -17,4 +17,4 @@ try:
         client = [sys.executable, "-c", "import time; print('waiting', flush=True); time.sleep(3600)"]
         processes.run_to_end("client", client, folder / "client.log", os.environ, 3600, server.check)
 except KeyboardInterrupt:
-    sys.exit(130)
+    os._exit(130)  # at once: while Python shuts down, a second interrupt would end it with another code

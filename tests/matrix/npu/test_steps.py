@@ -1,7 +1,6 @@
-"""Single steps of a measurement: ports, environments, and the files that clients write."""
+"""Single steps of a measurement: starting programs, environments, and the files that clients write."""
 
 import json
-import socket
 from pathlib import Path
 
 import pytest
@@ -16,6 +15,7 @@ from patchtool.matrix.npu.server import running_server
 from patchtool.matrix.npu.speed import read_speed
 from patchtool.matrix.options import RunOptions
 from patchtool.matrix.release_trees import ReleaseTrees
+from tests.matrix.waiting import LIMIT
 
 
 def test_cell_is_skipped_with_the_reason(tmp_path: Path) -> None:
@@ -27,23 +27,10 @@ def test_cell_is_skipped_with_the_reason(tmp_path: Path) -> None:
     assert "no NPU" in result.detail
 
 
-def test_port_in_use_is_named(tmp_path: Path) -> None:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        port = taken.getsockname()[1]
-        with (
-            pytest.raises(MeasurementError, match=f"port {port} is in use") as error,
-            running_server([], tmp_path / "x", {}, port=port),
-        ):
-            pass
-    assert error.value.outcome is Outcome.ERROR
-
-
 def test_missing_program_is_named(tmp_path: Path) -> None:
     with (
         pytest.raises(MeasurementError, match="no/such cannot be started"),
-        running_server(["no/such"], tmp_path / "x", {}),
+        running_server(["no/such"], tmp_path / "x", {}, LIMIT),
     ):
         pass
 

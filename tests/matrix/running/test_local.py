@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-import sysconfig
 from collections.abc import Callable
 from dataclasses import replace
 from importlib import metadata
@@ -163,7 +162,7 @@ def test_installed_torch_npu_without_cann_is_not_loaded(
     python = tmp_path / "venv" / "bin" / "python"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(tmp_path / "venv")], check=True)
     (packages,) = (tmp_path / "venv").glob("lib/python*/site-packages")
-    (packages / "all.pth").write_text(f"{sysconfig.get_path('purelib')}\n{torch_npu}\n")
+    (packages / "all.pth").write_text(f"{metadata.distribution('torch').locate_file('')}\n{torch_npu}\n")
     broken = subprocess.run([str(python), "-c", "import torch"], capture_output=True, text=True, check=False)
     assert "Failed to load the backend extension: torch_npu" in broken.stderr, (
         "this torch_npu does not break the import of torch"

@@ -27,7 +27,9 @@ def cell(
     devices: int = 1,
     timeout: float = 0.0,
 ) -> Cell:
-    test = Test(f"trials::{function}#{number}", str(HERE / "trials.py"), function, tiers=(tier,), devices=devices)
+    test = Test(
+        f"cell_tests::{function}#{number}", str(HERE / "cell_tests.py"), function, tiers=(tier,), devices=devices
+    )
     return Cell(Release(version), patches, tier, test, timeout=timeout)
 
 
