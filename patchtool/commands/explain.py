@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from patchtool.adapters.store.records import StoredRelease
+from patchtool.domain.patch import PatchReport
 from patchtool.domain.release import Release
-from patchtool.domain.report import PatchReport, Report, UpstreamReport
+from patchtool.domain.report import Report, UpstreamReport
 from patchtool.workflow.lock_comparison import render_series
 from patchtool.workflow.releases import named_release, upstream_report
 from patchtool.workflow.rendering import select_patches

@@ -9,6 +9,7 @@ from patchtool.domain.state import Proof, State
 
 if TYPE_CHECKING:
     from patchtool.domain import documents
+    from patchtool.domain.release import Release
 
 
 class PatchInfo(NamedTuple):
@@ -180,3 +181,66 @@ class Judgement(NamedTuple):
         """The same findings under another state, with nothing to write unless the state changes the tree."""
         kept = self if state.changes_tree else self._replace(changes=(), contents={})
         return kept._replace(state=state, reason=reason, detail=detail)
+
+
+class PatchReport(NamedTuple):
+    """One patch in a report.
+
+    Args:
+        info: The patch.
+        judgement: What it came to.
+        since: The first release known to have this state, where that is known.
+    """
+
+    info: PatchInfo
+    judgement: Judgement
+    since: Release | None = None
+
+    @property
+    def added(self) -> int:
+        """Lines that the patch adds."""
+        return sum(change.added for change in self.judgement.changes)
+
+    @property
+    def removed(self) -> int:
+        """Lines that the patch takes out."""
+        return sum(change.removed for change in self.judgement.changes)
+
+    def to_json(self) -> documents.Patch:
+        """As an element of ``patches``."""
+        found = self.judgement
+        return {
+            "name": self.info.name,
+            "state": found.state.value,
+            "proof": found.proof.value,
+            "reason": found.reason,
+            "detail": found.detail or None,
+            "sites": len(found.sites),
+            "goals": [
+                {
+                    "name": goal.name,
+                    "held_before": goal.held_before,
+                    "held_after": goal.held_after,
+                    "evidence": goal.evidence or None,
+                }
+                for goal in found.goals
+            ],
+            "files": [
+                {"path": c.path, "before": c.before, "after": c.after, "added": c.added, "removed": c.removed}
+                for c in found.changes
+            ],
+            "requires": list(self.info.requires),
+            "candidates": [
+                {
+                    "path": c.path,
+                    "line": c.line,
+                    "symbol": c.symbol,
+                    "similarity": c.similarity,
+                    "code": c.code,
+                    "rule": c.rule or None,
+                }
+                for c in found.candidates
+            ],
+            "notes": list(found.notes),
+            "since": self.since.tag if self.since else None,
+        }

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from patchtool.domain import documents
-    from patchtool.domain.patch import Judgement, PatchInfo
+    from patchtool.domain.patch import PatchReport
     from patchtool.domain.rebase import RebasePlan
     from patchtool.domain.release import Release
     from patchtool.domain.survey import Survey
@@ -71,69 +71,6 @@ class OutputTree(NamedTuple):
             "commit": self.commit or None,
             "tree": self.tree or None,
             "changed": self.changed,
-        }
-
-
-class PatchReport(NamedTuple):
-    """One patch in a report.
-
-    Args:
-        info: The patch.
-        judgement: What it came to.
-        since: The first release known to have this state, where that is known.
-    """
-
-    info: PatchInfo
-    judgement: Judgement
-    since: Release | None = None
-
-    @property
-    def added(self) -> int:
-        """Lines that the patch adds."""
-        return sum(change.added for change in self.judgement.changes)
-
-    @property
-    def removed(self) -> int:
-        """Lines that the patch takes out."""
-        return sum(change.removed for change in self.judgement.changes)
-
-    def to_json(self) -> documents.Patch:
-        """As an element of ``patches``."""
-        found = self.judgement
-        return {
-            "name": self.info.name,
-            "state": found.state.value,
-            "proof": found.proof.value,
-            "reason": found.reason,
-            "detail": found.detail or None,
-            "sites": len(found.sites),
-            "goals": [
-                {
-                    "name": goal.name,
-                    "held_before": goal.held_before,
-                    "held_after": goal.held_after,
-                    "evidence": goal.evidence or None,
-                }
-                for goal in found.goals
-            ],
-            "files": [
-                {"path": c.path, "before": c.before, "after": c.after, "added": c.added, "removed": c.removed}
-                for c in found.changes
-            ],
-            "requires": list(self.info.requires),
-            "candidates": [
-                {
-                    "path": c.path,
-                    "line": c.line,
-                    "symbol": c.symbol,
-                    "similarity": c.similarity,
-                    "code": c.code,
-                    "rule": c.rule or None,
-                }
-                for c in found.candidates
-            ],
-            "notes": list(found.notes),
-            "since": self.since.tag if self.since else None,
         }
 
 

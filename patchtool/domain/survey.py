@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from patchtool.domain import documents
+    from patchtool.domain.patch import PatchReport
     from patchtool.domain.release import Release
-    from patchtool.domain.report import PatchReport
 
 
 class SurveyedRelease(NamedTuple):

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from itertools import takewhile
 
 from patchtool.domain.objects import blob_id
+from patchtool.domain.patch import PatchReport
 from patchtool.domain.ports import Tree
-from patchtool.domain.report import PatchReport
 from patchtool.workflow.rendering import Rendering
 
 _CONTEXT = 3

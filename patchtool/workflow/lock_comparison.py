@@ -6,10 +6,9 @@ from collections.abc import Collection, Sequence
 
 from patchtool.adapters.store.records import StoredRelease
 from patchtool.domain.lock import Lock, LockedPatch, LockedRelease
-from patchtool.domain.patch import Judgement, PatchInfo
+from patchtool.domain.patch import Judgement, PatchInfo, PatchReport
 from patchtool.domain.ports import Tree
 from patchtool.domain.release import Release
-from patchtool.domain.report import PatchReport
 from patchtool.domain.state import Proof, State
 from patchtool.workflow.rendering import Rendering, render
 from patchtool.workflow.session import Session

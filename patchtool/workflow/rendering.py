@@ -15,10 +15,9 @@ from patchtool.adapters.store.judgement_cache import JudgementCache
 from patchtool.domain.errors import ExitCode, InputError
 from patchtool.domain.kinds import implementation_files, kind_of
 from patchtool.domain.objects import blob_id
-from patchtool.domain.patch import Change, Judgement, PatchInfo
+from patchtool.domain.patch import Change, Judgement, PatchInfo, PatchReport
 from patchtool.domain.ports import Tree
 from patchtool.domain.release import Release
-from patchtool.domain.report import PatchReport
 from patchtool.domain.state import State
 
 Judge = Callable[[PatchInfo, Tree, "Release | None"], Judgement]

@@ -6,9 +6,9 @@ from typing import cast
 from patchtool.cli import page
 from patchtool.cli.reports.run import Run
 from patchtool.domain.documents import Survey as SurveyDocument
-from patchtool.domain.patch import Candidate, Change, GoalEvidence, Judgement, PatchInfo, Site
+from patchtool.domain.patch import Candidate, Change, GoalEvidence, Judgement, PatchInfo, PatchReport, Site
 from patchtool.domain.release import Release
-from patchtool.domain.report import PatchReport, Report
+from patchtool.domain.report import Report
 from patchtool.domain.state import Proof, State
 from patchtool.domain.survey import Survey, SurveyedRelease
 

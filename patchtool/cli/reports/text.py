@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from patchtool.domain.errors import PatchtoolError
-    from patchtool.domain.report import PatchReport, Report
+    from patchtool.domain.patch import PatchReport
+    from patchtool.domain.report import Report
 
 COLORS = {
     "applied": "32",
