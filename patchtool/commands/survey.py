@@ -8,7 +8,7 @@ from patchtool.domain.errors import EnvironmentFault, InputError
 from patchtool.domain.ports import Tree
 from patchtool.domain.release import Release
 from patchtool.domain.report import Report
-from patchtool.domain.survey import StateChange, Survey, SurveyedRelease
+from patchtool.domain.survey import Survey, SurveyedRelease
 from patchtool.workflow.diffs import rendering_diff
 from patchtool.workflow.parallel_rendering import render_many
 from patchtool.workflow.releases import index_releases, named_release
@@ -17,13 +17,7 @@ from patchtool.workflow.session import Session
 
 
 def survey(
-    session: Session,
-    releases: Sequence[str],
-    *,
-    since: str | None,
-    until: str | None,
-    bisect: str | None,
-    diffs: bool,
+    session: Session, releases: Sequence[str], *, since: str | None, until: str | None, bisect: str | None, diffs: bool
 ) -> Report:
     """Judge the series on many releases.
 
@@ -50,7 +44,7 @@ def survey(
     stored = [known.get(release) or named_release(session, release.tag) for release in wanted]
     paths = sorted({path for info in project.patches for path in info.footprint})
     trees = list(session.store.trees([s.commit for s in stored], paths).values())
-    renderings = render_many(session, [(s.release, tree) for s, tree in zip(stored, trees)])
+    renderings = render_many(session, [s.release for s in stored], trees)
     result = Survey(
         tuple(
             SurveyedRelease(s.release, rendering.patches, _diffs(tree, rendering) if diffs else {})
@@ -60,7 +54,7 @@ def survey(
     changes = result.changes(bisect) if bisect else ()
     return Report(
         "survey",
-        headline=_headline(bisect, changes),
+        headline="\n".join(map(str, changes)) or (f"{bisect} never changes its state" if bisect else ""),
         notes=(*session.notes(), *notes),
         extra={"changes": [change.to_json() for change in changes]} if bisect else {},
         kind="survey",
@@ -87,8 +81,3 @@ def _known_releases(session: Session, since: str | None, until: str | None) -> t
 
 def _diffs(tree: Tree, rendering: Rendering) -> dict[str, str]:
     return {p.info.name: rendering_diff(rendering, tree, p) for p in rendering.patches if p.judgement.contents}
-
-
-def _headline(bisect: str | None, changes: Sequence[StateChange]) -> str:
-    unchanged = f"{bisect} never changes its state" if bisect else ""
-    return "\n".join(map(str, changes)) or unchanged

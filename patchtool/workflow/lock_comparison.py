@@ -97,14 +97,7 @@ def record(lock: Lock, stored: StoredRelease, rendering: Rendering) -> Lock:
 
 
 def accept(lock: Lock, release: Release, names: Collection[str], reason: str) -> Lock:
-    """The lock with drifts and disputes on a recorded release accepted.
-
-    Args:
-        lock: The lock.
-        release: The release; where it is not recorded nothing changes.
-        names: Names of the patches.
-        reason: What was reviewed.
-    """
+    """The lock with the named patches' drift or dispute accepted for this reason, if the release is recorded."""
     recorded = lock.releases.get(release)
     if recorded is None:
         return lock

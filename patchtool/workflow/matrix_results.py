@@ -34,15 +34,7 @@ def matrix_document(verdicts: Sequence[CellVerdict], proofs: Sequence[PatchProof
 
 
 def record_proofs(project: Project, proofs: Sequence[PatchProof]) -> tuple[str, ...]:
-    """Record proofs in the lock, for patches on releases that it has.
-
-    Args:
-        project: The project.
-        proofs: Of every patch on every release of the run.
-
-    Returns:
-        A note if the lock was written.
-    """
+    """Record proofs in the lock, for patches on releases that it has; return a note if it was written."""
     releases = dict(project.lock.releases)
     for proof in proofs:
         locked = releases.get(proof.release)
