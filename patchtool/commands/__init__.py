@@ -1,1 +1,5 @@
-"""One verb per file: each puts adapters and patches together and gives a Report; none prints."""
+"""One verb per file.
+
+In come a session and the verb's options, out comes a ``Report``. A verb calls the steps of ``workflow`` in order, never
+prints, and never imports another verb.
+"""

@@ -1,4 +1,4 @@
-"""The small upstream, ready to be released."""
+"""A small upstream whose release 1.0 is pinned."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from tests.commands.small_upstream import CACHE, SOURCE, SmallUpstream
 
 @pytest.fixture
 def upstream(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> SmallUpstream:
-    made = SmallUpstream(tmp_path, capsys)
-    made.release("1.0", {CACHE: SOURCE})
-    made.pin("1.0")
-    return made
+    small = SmallUpstream(tmp_path, capsys)
+    small.release("1.0", {CACHE: SOURCE})
+    small.pin("1.0")
+    return small

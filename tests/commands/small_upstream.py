@@ -1,4 +1,4 @@
-"""A small upstream of our own with two patches for it: releases are made as wheels, so that everything else is real."""
+"""A small upstream and a project with two patches for it; its releases are real wheels in a folder."""
 
 import hashlib
 import json
@@ -86,7 +86,7 @@ since = "1.0"
 
 @dataclass
 class Outcome:
-    """What one run said."""
+    """The exit code and output of one run."""
 
     code: int
     out: str
@@ -123,14 +123,14 @@ class SmallUpstream:
     def release(self, version: str, files: dict[str, str]) -> Path:
         """Publish a release."""
         path = self.links / f"sglang-{version}-py3-none-any.whl"
-        everything = {"sglang/__init__.py": "", "sglang/srt/__init__.py": ""}
-        everything |= {name.removeprefix("python/"): text for name, text in files.items()}
+        contents = {"sglang/__init__.py": "", "sglang/srt/__init__.py": ""}
+        contents |= {name.removeprefix("python/"): text for name, text in files.items()}
         info = f"sglang-{version}.dist-info"
-        everything[f"{info}/METADATA"] = f"Metadata-Version: 2.1\nName: sglang\nVersion: {version}\n"
-        everything[f"{info}/WHEEL"] = "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
-        everything[f"{info}/RECORD"] = ""
+        contents[f"{info}/METADATA"] = f"Metadata-Version: 2.1\nName: sglang\nVersion: {version}\n"
+        contents[f"{info}/WHEEL"] = "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+        contents[f"{info}/RECORD"] = ""
         with zipfile.ZipFile(path, "w") as archive:
-            for name, text in everything.items():
+            for name, text in contents.items():
                 archive.writestr(zipfile.ZipInfo(name, (2026, 1, 1, 0, 0, 0)), text)
         return path
 
@@ -138,12 +138,12 @@ class SmallUpstream:
         digest = hashlib.sha256((self.links / f"sglang-{version}-py3-none-any.whl").read_bytes()).hexdigest()
         (self.project / "upstream-pin.txt").write_text(f"sglang=={version} \\\n    --hash=sha256:{digest}\n")
 
-    def run(self, *words: str) -> Outcome:
+    def run(self, *arguments: str) -> Outcome:
         store = self.folder / "store"
         self._capsys.readouterr()
-        code = main(["-C", str(self.project), "--store", str(store), "--find-links", str(self.links), *words])
-        told = self._capsys.readouterr()
-        return Outcome(code, told.out, told.err)
+        code = main(["-C", str(self.project), "--store", str(store), "--find-links", str(self.links), *arguments])
+        output = self._capsys.readouterr()
+        return Outcome(code, output.out, output.err)
 
     def written(self) -> dict[str, bytes]:
         """Every file of the project that a rebase may write."""

@@ -1,4 +1,4 @@
-"""A new patch: scaffolded, drafted from a diff or a commit, and at once judged as what it was drafted from."""
+"""A new patch: scaffolded, or drafted from a diff or a commit, and applied as drafted."""
 
 import difflib
 import os
@@ -16,9 +16,9 @@ def diff_of(before: str, after: str, path: str) -> str:
     return "".join(difflib.unified_diff(before.splitlines(True), after.splitlines(True), f"a/{path}", f"b/{path}"))
 
 
-def test_a_bare_scaffold_says_what_is_missing(upstream: SmallUpstream) -> None:
-    made = upstream.run("new", "my_change")
-    assert made.code == 0, made.err
+def test_check_rejects_a_bare_scaffold(upstream: SmallUpstream) -> None:
+    created = upstream.run("new", "my_change")
+    assert created.code == 0, created.err
     assert (upstream.project / "patches/series").read_text().endswith("tracking\nmy_change\n")
     assert "TODO" in (upstream.project / "patches/my_change/codemod.py").read_text()
     checked = upstream.run("check")
@@ -27,11 +27,11 @@ def test_a_bare_scaffold_says_what_is_missing(upstream: SmallUpstream) -> None:
 
 
 @pytest.mark.parametrize("path", [CACHE, CACHE.removeprefix("python/")])
-def test_a_draft_from_a_diff_applies_as_it_was_drafted(upstream: SmallUpstream, path: str) -> None:
+def test_draft_from_a_diff_applies(upstream: SmallUpstream, path: str) -> None:
     source = upstream.folder / "my.patch"
     source.write_text(diff_of(SOURCE, AFTER, path))
-    made = upstream.run("new", "my_change", "--from", str(source))
-    assert made.code == 0, made.err
+    created = upstream.run("new", "my_change", "--from", str(source))
+    assert created.code == 0, created.err
     states = upstream.run("status", "--json").states()
     assert states["my_change"] == "applied", (upstream.project / "patches/my_change/codemod.py").read_text()
     shown = upstream.run("diff", "--patch", "my_change").out
@@ -40,7 +40,7 @@ def test_a_draft_from_a_diff_applies_as_it_was_drafted(upstream: SmallUpstream, 
     ]
 
 
-def test_a_draft_from_a_commit(upstream: SmallUpstream, tmp_path: Path) -> None:
+def test_draft_from_a_commit_applies(upstream: SmallUpstream, tmp_path: Path) -> None:
     checkout = tmp_path / "checkout"
     file = checkout / CACHE
     file.parent.mkdir(parents=True)
@@ -54,32 +54,32 @@ def test_a_draft_from_a_commit(upstream: SmallUpstream, tmp_path: Path) -> None:
         file.write_text(text)
         git("add", ".")
         git("commit", "-qm", "x")
-    made = upstream.run("new", "my_change", "--from", "HEAD", "--tree", str(checkout))
-    assert made.code == 0, made.err
+    created = upstream.run("new", "my_change", "--from", "HEAD", "--tree", str(checkout))
+    assert created.code == 0, created.err
     assert upstream.run("status", "--json").states()["my_change"] == "applied"
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("arguments", "message"),
     [
         pytest.param(("dense",), "already", id="taken"),
         pytest.param(("My-Fix",), "not a patch name", id="no-name"),
         pytest.param(("x", "--from", "no-such-commit"), "neither a file nor a commit", id="no-source"),
     ],
 )
-def test_what_cannot_be_made_is_refused_and_nothing_is_written(
-    upstream: SmallUpstream, words: tuple[str, ...], said: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+def test_refused_patch_writes_nothing(
+    upstream: SmallUpstream, arguments: tuple[str, ...], message: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     subprocess.run(["git", "init", "-q", str(tmp_path / "empty")], check=True)
     monkeypatch.chdir(tmp_path / "empty")
     before = sorted(upstream.project.rglob("*"))
-    refused = upstream.run("new", *words)
+    refused = upstream.run("new", *arguments)
     assert refused.code == 2
-    assert said in refused.err
+    assert message in refused.err
     assert sorted(upstream.project.rglob("*")) == before
 
 
-def test_a_diff_that_does_not_apply_is_refused(upstream: SmallUpstream) -> None:
+def test_diff_that_does_not_apply_is_refused(upstream: SmallUpstream) -> None:
     source = upstream.folder / "my.patch"
     source.write_text(diff_of(SOURCE.replace("total = len(rows)", "total = 1"), AFTER.replace("len(rows)", "2"), CACHE))
     refused = upstream.run("new", "my_change", "--from", str(source))

@@ -1,6 +1,6 @@
-"""Rebase: every drift ends in the right named state, a clean plan is written as a whole, and nothing else ever is."""
+"""Rebase: every drift ends in the right state, a clean plan is written as a whole, and anything else writes nothing."""
 
-# ruff: noqa: E501 -- a table reads best with a source a line
+# ruff: noqa: E501 -- one source per line
 import subprocess
 
 import pytest
@@ -58,7 +58,7 @@ DRIFTS = {
 
 
 @pytest.mark.parametrize("name", CLEAN)
-def test_a_clean_move_is_written_as_a_whole(upstream: SmallUpstream, name: str) -> None:
+def test_clean_rebase_writes_pin_lock_and_changelog(upstream: SmallUpstream, name: str) -> None:
     source, dense, tracking = CLEAN[name]
     upstream.release("1.1", {CACHE: source})
     before = upstream.written()
@@ -81,46 +81,46 @@ def test_a_clean_move_is_written_as_a_whole(upstream: SmallUpstream, name: str) 
 
 
 @pytest.mark.parametrize("name", DRIFTS)
-def test_a_drift_ends_in_its_state_and_nothing_is_written(upstream: SmallUpstream, name: str) -> None:
+def test_conflicting_release_is_reported_and_nothing_is_written(upstream: SmallUpstream, name: str) -> None:
     source, patch, state, reason = DRIFTS[name]
     upstream.release("1.1", {CACHE: source} if source is not None else {})
     assert upstream.run("refresh").code == 0
     before = upstream.written()
-    found = upstream.run("rebase", "--to", "v1.1", "--json")
-    assert (found.states()[patch], found.reasons()[patch]) == (state, reason), found.out
-    assert found.code == 3
+    plan = upstream.run("rebase", "--to", "v1.1", "--json")
+    assert (plan.states()[patch], plan.reasons()[patch]) == (state, reason), plan.out
+    assert plan.code == 3
     assert upstream.written() == before
-    told = upstream.run("rebase", "--to", "v1.1")
-    assert patch in told.out
-    assert "nothing was written" in told.out
+    as_text = upstream.run("rebase", "--to", "v1.1")
+    assert patch in as_text.out
+    assert "nothing was written" in as_text.out
 
 
-def test_a_moved_file_is_drift_that_a_person_accepts(upstream: SmallUpstream) -> None:
+def test_moved_file_is_drift_until_accepted(upstream: SmallUpstream) -> None:
     moved = "python/sglang/srt/mem/rows.py"
     upstream.release("1.1", {moved: SOURCE})
     before = upstream.written()
-    found = upstream.run("rebase", "--to", "1.1", "--json")
-    assert found.code == 1
-    assert set(found.states().values()) == {"drifted"}
-    assert {f["path"] for p in found.document["patches"] for f in p["files"]} == {moved}
+    plan = upstream.run("rebase", "--to", "1.1", "--json")
+    assert plan.code == 1
+    assert set(plan.states().values()) == {"drifted"}
+    assert {f["path"] for p in plan.document["patches"] for f in p["files"]} == {moved}
     assert upstream.written() == before
     unreviewed = upstream.run("rebase", "--to", "1.1", "--accept", "dense")
     assert unreviewed.code == 2
-    words = ("--accept", "dense", "--accept", "tracking", "--reason", "the file was renamed")
-    accepted = upstream.run("rebase", "--to", "1.1", *words)
+    acceptance = ("--accept", "dense", "--accept", "tracking", "--reason", "the file was renamed")
+    accepted = upstream.run("rebase", "--to", "1.1", *acceptance)
     assert accepted.code == 0, accepted.out + accepted.err
     assert b'accepted = "the file was renamed"' in upstream.written()["patches/series.lock"]
     assert upstream.run("status").code == 0
 
 
-def test_a_person_points_at_a_method_that_moved_to_a_base_class(upstream: SmallUpstream) -> None:
+def test_at_locates_a_method_that_moved_to_a_base_class(upstream: SmallUpstream) -> None:
     upstream.release("1.1", {CACHE: IN_BASE})
-    found = upstream.run("rebase", "--to", "1.1", "--json")
-    near = [c["symbol"] for p in found.document["patches"] for c in p["candidates"]]
+    plan = upstream.run("rebase", "--to", "1.1", "--json")
+    near = [c["symbol"] for p in plan.document["patches"] for c in p["candidates"]]
     assert "Base.fill" in near
     assert "Base.commit" in near
-    pointing = ("--at", f"dense={CACHE}:Base", "--at", f"tracking={CACHE}:Base.commit")
-    done = upstream.run("rebase", "--to", "1.1", *pointing)
+    locations = ("--at", f"dense={CACHE}:Base", "--at", f"tracking={CACHE}:Base.commit")
+    done = upstream.run("rebase", "--to", "1.1", *locations)
     assert done.code == 0, done.out + done.err
     assert upstream.run("status").code == 0
     applied = upstream.run("apply", "--output", str(upstream.folder / "out"))
@@ -130,17 +130,17 @@ def test_a_person_points_at_a_method_that_moved_to_a_base_class(upstream: SmallU
     assert upstream.run("rebase", "--to", "1.1", "--at", "dense=nonsense").code == 2
 
 
-def test_the_release_on_which_it_broke_is_named(upstream: SmallUpstream) -> None:
+def test_plan_names_the_first_release_that_conflicts(upstream: SmallUpstream) -> None:
     broken = SOURCE.replace(FILL, "")
     for version, source in (("1.1", SOURCE), ("1.2", broken), ("1.3", broken)):
         upstream.release(version, {CACHE: source})
     assert upstream.run("fetch", "1.1", "1.2", "1.3").code == 0
-    found = upstream.run("rebase", "--to", "1.3", "--json")
-    assert found.document["plan"]["steps"][0]["changed_on"] == "v1.2"
+    plan = upstream.run("rebase", "--to", "1.3", "--json")
+    assert plan.document["plan"]["steps"][0]["changed_on"] == "v1.2"
     assert "dense fails from v1.2 on" in upstream.run("rebase", "--to", "1.3").out
 
 
-def test_landed_and_reverted_later_is_applied_again(upstream: SmallUpstream) -> None:
+def test_patch_is_applied_again_after_upstream_reverts(upstream: SmallUpstream) -> None:
     upstream.release("1.1", {CACHE: LANDED})
     upstream.release("1.2", {CACHE: SOURCE})
     assert upstream.run("rebase", "--to", "1.1", "--json").states() == {"dense": "landed", "tracking": "landed"}
@@ -149,13 +149,13 @@ def test_landed_and_reverted_later_is_applied_again(upstream: SmallUpstream) -> 
     assert [(c["release"], c["after"]) for c in changes] == [("v1.1", "landed"), ("v1.2", "applied")]
 
 
-def test_an_older_release_without_the_file_is_absent(upstream: SmallUpstream) -> None:
+def test_patch_is_absent_on_a_release_before_since(upstream: SmallUpstream) -> None:
     upstream.release("0.9", {})
     back = upstream.run("rebase", "--to", "0.9", "--json")
     assert (back.code, set(back.states().values())) == (0, {"absent"})
 
 
-def test_a_pin_that_a_bot_moved_is_recognised(upstream: SmallUpstream) -> None:
+def test_status_reports_a_pin_moved_without_the_lock(upstream: SmallUpstream) -> None:
     upstream.release("1.1", {CACHE: LANDED_FILL})
     assert upstream.run("refresh").code == 0
     upstream.pin("1.1")
@@ -168,14 +168,14 @@ def test_a_pin_that_a_bot_moved_is_recognised(upstream: SmallUpstream) -> None:
     assert upstream.run("status").code == 0
 
 
-def test_latest_is_the_newest_final_release(upstream: SmallUpstream) -> None:
+def test_latest_selects_the_newest_final_release(upstream: SmallUpstream) -> None:
     upstream.release("1.9", {CACHE: SOURCE})
     upstream.release("1.10", {CACHE: SOURCE})
     upstream.release("2.0rc1", {CACHE: SOURCE})
     assert upstream.run("rebase", "--to", "latest", "--json").document["plan"]["to"] == "v1.10"
 
 
-def test_an_edited_patch_is_said_and_refreshed(upstream: SmallUpstream) -> None:
+def test_status_reports_an_edited_patch_until_refresh(upstream: SmallUpstream) -> None:
     assert upstream.run("refresh").code == 0
     codemod = upstream.project / "patches/tracking/codemod.py"
     codemod.write_text(codemod.read_text().replace("# tracked rows first", "# the tracked rows come first"))
@@ -186,7 +186,7 @@ def test_an_edited_patch_is_said_and_refreshed(upstream: SmallUpstream) -> None:
     assert "nothing to do" in upstream.run("refresh").out
 
 
-def test_a_rendering_that_differs_from_the_lock_is_drift(upstream: SmallUpstream) -> None:
+def test_rendering_that_differs_from_the_lock_is_drift(upstream: SmallUpstream) -> None:
     assert upstream.run("refresh").code == 0
     lock = upstream.project / "patches/series.lock"
     text = lock.read_text()
@@ -196,8 +196,8 @@ def test_a_rendering_that_differs_from_the_lock_is_drift(upstream: SmallUpstream
     assert (drifted.code, drifted.states()["dense"], drifted.reasons()["dense"]) == (1, "drifted", "differs-from-lock")
 
 
-def test_an_executable_target_keeps_its_mode_in_every_rendering(upstream: SmallUpstream) -> None:
-    script = "#!/usr/bin/env python\n" + SOURCE  # the store takes a file with such a first line for executable
+def test_executable_target_keeps_its_mode_in_every_rendering(upstream: SmallUpstream) -> None:
+    script = "#!/usr/bin/env python\n" + SOURCE  # the store makes files with a shebang executable
     for version in ("1.1", "1.2"):
         upstream.release(version, {CACHE: script})
     upstream.pin("1.1")
