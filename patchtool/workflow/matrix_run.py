@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from patchtool.adapters.project.project import Project
-from patchtool.adapters.project.red_tests import proven_red, remember_red
+from patchtool.adapters.project.red_tests import record_red, tests_seen_red
 from patchtool.domain.errors import InputError
 from patchtool.matrix.cell import Cell, CellResult, Colour, Mode, Outcome, Test, Tier
 from patchtool.matrix.options import RunOptions
@@ -114,9 +114,9 @@ def run_matrix(session: Session, options: MatrixOptions) -> MatrixRun:
         cells = [cell for cell in cells if failed is None or cell.id in failed or cell.test.gate]
     results = _run_cells(session, cells, bases, cache, options)
     files = {test.name: Path(test.path) for test in tests}
-    verdicts = cell_verdicts(results, proven_red(session.store.path, files))
+    verdicts = cell_verdicts(results, tests_seen_red(session.store.path, files))
     red = [r.cell.test.name for r in results if r.cell.expected is Colour.RED and r.outcome is Outcome.FAILED]
-    remember_red(session.store.path, files, red)
+    record_red(session.store.path, files, red)
     cache.record_run(verdicts)
     proofs = [proof for series in states for proof in patch_proofs(series, verdicts)]
     notes = [note for base in bases for note in base.notes] + [note for plan in plans for note in plan.notes]

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from patchtool.adapters.store.checkout_folder import checkout_folder
+from patchtool.adapters.store.materialize import materialize
 from patchtool.adapters.store.records import StoredRelease
 from patchtool.domain.ports import Tree
 from patchtool.domain.release import Release
@@ -59,9 +59,7 @@ def base_trees(session: Session, matrix: Matrix, releases: Sequence[str], folder
 def _release_tree(session: Session, text: str | None) -> BaseTree:
     stored = named_release(session, text)
     store = session.store
-    folder = checkout_folder(
-        store.git, stored.commit, stored.tree, store.path / "trees", lock_timeout=session.lock_timeout
-    )
+    folder = materialize(store.git, stored.commit, stored.tree, store.path / "trees", lock_timeout=session.lock_timeout)
     return BaseTree(stored.release, store.tree(stored.commit), folder, stored=stored)
 
 

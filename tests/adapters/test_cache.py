@@ -4,7 +4,6 @@ import hashlib
 import json
 import subprocess
 import sys
-import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -39,13 +38,13 @@ ONE = Judgement(State.APPLIED, contents={"python/a.py": b"\xff\r\n\0"}, goals=(G
 
 @pytest.mark.slow
 @given(judgement=judgements, key=text)
-def test_what_is_put_comes_back(tmp_path_factory: pytest.TempPathFactory, judgement: Judgement, key: str) -> None:
+def test_get_returns_what_was_put(tmp_path_factory: pytest.TempPathFactory, judgement: Judgement, key: str) -> None:
     cache = JudgementCache(tmp_path_factory.mktemp("cache"))
     cache.put(key, judgement)
     assert cache.get(key) == judgement
 
 
-def test_another_key_is_a_miss(tmp_path: Path) -> None:
+def test_get_misses_under_another_key(tmp_path: Path) -> None:
     cache = JudgementCache(tmp_path / "new")
     assert cache.get("a") is None
     cache.put("a", ONE)
@@ -87,7 +86,7 @@ def _signed(document: object) -> bytes:
         pytest.param(_newer_field, id="field of a newer version"),
     ],
 )
-def test_a_broken_file_is_a_miss_and_is_replaced(tmp_path: Path, damage: Callable[[bytes], bytes]) -> None:
+def test_damaged_entry_is_a_miss_and_is_replaced(tmp_path: Path, damage: Callable[[bytes], bytes]) -> None:
     cache = JudgementCache(tmp_path)
     cache.put("a", ONE)
     (file,) = tmp_path.rglob("*.json")
@@ -97,30 +96,60 @@ def test_a_broken_file_is_a_miss_and_is_replaced(tmp_path: Path, damage: Callabl
     assert cache.get("a") == ONE
 
 
-def test_a_folder_that_cannot_be_written_keeps_nothing(tmp_path: Path) -> None:
+def test_unwritable_folder_caches_nothing(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     cache = JudgementCache(tmp_path / "file")
     cache.put("a", ONE)
     assert cache.get("a") is None
 
 
-def test_a_hit_is_quick(tmp_path: Path) -> None:
+def test_hit_opens_one_file_and_imports_and_starts_nothing(tmp_path: Path) -> None:
     cache = JudgementCache(tmp_path)
-    cache.put("a", Judgement(State.APPLIED, contents={"python/a.py": b"x" * 300_000}))
-    times = []
-    for _ in range(20):
-        started = time.process_time()
-        assert cache.get("a") is not None
-        times.append(time.process_time() - started)
-    assert min(times) < 0.005  # of this process only, and 2 ms on a machine with nothing else to do
+    for number in range(50):
+        cache.put(f"{number}", Judgement(State.APPLIED, contents={"python/a.py": b"x" * 300_000}))
+    code = """
+import sys
+from pathlib import Path
+from patchtool.adapters.store.judgement_cache import JudgementCache
+cache, events = JudgementCache(Path(sys.argv[1])), []
+assert cache.get("0") is not None
+sys.addaudithook(lambda event, args: events.append(event))
+assert cache.get("7") is not None
+costs = [event for event in events if event in ("open", "import", "compile", "exec", "os.listdir", "os.scandir")]
+assert costs == ["open"], costs
+assert not any(event.startswith(("subprocess", "socket", "os.posix_spawn", "os.fork")) for event in events), events
+"""
+    done = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
 
 
-def test_cached_reading_loads_nothing_heavy() -> None:
-    code = (
-        "import sys; import patchtool.adapters.store.judgement_cache, patchtool.adapters.store.store\n"
-        "import patchtool.adapters.git.commit_tree\n"
-        "heavy = {'requests', 'pypi_simple', 'filelock', 'platformdirs', 'packaging.utils', 'git', 'libcst'}\n"
-        "sys.exit(str(heavy & set(sys.modules)) if heavy & set(sys.modules) else 0)"
-    )
+def test_calls_of_a_hit_do_not_grow_with_the_size_of_its_contents(tmp_path: Path) -> None:
+    cache = JudgementCache(tmp_path)
+    calls = []
+    for size in (1, 300_000):
+        cache.put("a", Judgement(State.APPLIED, contents={"python/a.py": b"x" * size}))
+        cache.get("a")
+        calls.append(_calls(lambda: cache.get("a")))
+    assert 0 < calls[0] <= calls[1] < calls[0] + 20, "a few more reads of the file, nothing per byte or line"
+
+
+def _calls(work: Callable[[], object]) -> int:
+    """Count the calls of Python and C functions."""
+    events: list[str] = []
+    sys.setprofile(lambda _frame, event, _arg: events.append(event))
+    try:
+        work()
+    finally:
+        sys.setprofile(None)
+    return sum(event in ("call", "c_call") for event in events)
+
+
+def test_reading_releases_and_judgements_loads_no_heavy_package() -> None:
+    code = """
+import sys
+import patchtool.adapters.git.commit_tree, patchtool.adapters.store.judgement_cache, patchtool.adapters.store.store
+heavy = {"requests", "pypi_simple", "filelock", "platformdirs", "packaging.utils", "git", "libcst", "msgspec"}
+sys.exit(str(heavy & set(sys.modules)) if heavy & set(sys.modules) else 0)
+"""
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

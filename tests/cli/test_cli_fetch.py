@@ -144,7 +144,7 @@ def test_a_store_that_is_something_else(me: Person, tmp_path: Path) -> None:
     (tmp_path / "other" / "file").write_text("mine\n")
     answer = me("fetch", "--store", tmp_path / "other", "--find-links", me.wheels())
     assert answer.code == 2
-    assert "is no store: it holds 'file'" in answer.err
+    assert "is not a store: it has 'file'" in answer.err
 
 
 def test_a_store_that_another_run_holds(me: Person, empty_store: Path) -> None:

@@ -126,9 +126,9 @@ def test_a_patch_without_a_codemod(me: Person) -> None:
 @pytest.mark.parametrize(
     ("requires", "rule"),
     [
-        pytest.param({"a": ["b"], "b": ["a"]}, "in a circle: a -> b -> a", id="requires-cycle-of-two"),
-        pytest.param({"a": ["c"], "b": ["a"], "c": ["b"]}, "in a circle: a -> c -> b -> a", id="requires-cycle"),
-        pytest.param({"a": ["a"]}, "in a circle: a -> a", id="requires-itself"),
+        pytest.param({"a": ["b"], "b": ["a"]}, "form a cycle: a -> b -> a", id="requires-cycle-of-two"),
+        pytest.param({"a": ["c"], "b": ["a"], "c": ["b"]}, "form a cycle: a -> c -> b -> a", id="requires-cycle"),
+        pytest.param({"a": ["a"]}, "form a cycle: a -> a", id="requires-itself"),
         pytest.param({"a": ["b"], "b": []}, "'b', which comes later in the series", id="requires-later"),
         pytest.param({"a": ["nope"]}, "'nope', which is not in the series", id="requires-unknown"),
     ],

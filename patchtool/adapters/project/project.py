@@ -28,7 +28,7 @@ class Project:
 
     Args:
         root: The folder.
-        packaged: Whether it is the copy that ships with the tool, and so is only read.
+        packaged: Whether it is the read-only copy that ships with the tool.
     """
 
     root: Path
@@ -61,13 +61,13 @@ class Project:
             if entry.name not in folders:
                 raise InputError(
                     f"{path}:{entry.line}: there is no patch {entry.name!r}",
-                    hint=f"patchtool new {entry.name} makes one, or take the line out",
+                    hint=f"patchtool new {entry.name} creates it, or remove the line",
                 )
         unlisted = sorted(folders - {entry.name for entry in entries})
         if unlisted:
             raise InputError(
                 f"{path}:{len(text.splitlines()) + 1}: {unlisted[0]!r} is not listed",
-                hint="add it where it belongs in the order, or move its folder away",
+                hint="add it to the series, or move its folder away",
             )
         return entries
 
@@ -76,7 +76,7 @@ class Project:
         """Every patch's metadata, in the series' order.
 
         Raises:
-            InputError: A patch.toml is wrong, or requires something that does not come before it.
+            InputError: A patch.toml is wrong, or requires a patch that does not precede it.
         """
         infos = tuple(read_patch(self.root / "patches" / entry.name) for entry in self.series)
         seen: set[str] = set()
@@ -89,12 +89,12 @@ class Project:
 
     def _unmet(self, infos: tuple[PatchInfo, ...], info: PatchInfo, required: str) -> InputError:
         """Explain why a requirement does not precede the patch that has it."""
-        requires = {each.name: each.requires for each in infos}
-        circle = _circle(requires, info.name)
+        requires = {patch.name: patch.requires for patch in infos}
+        cycle = _cycle(requires, info.name)
         if required not in requires:
             rule, hint = f"requires {required!r}, which is not in the series", f"add it to {SERIES}"
-        elif circle:
-            rule, hint = f"requirements run in a circle: {' -> '.join(circle)}", "take one of them out"
+        elif cycle:
+            rule, hint = f"requirements form a cycle: {' -> '.join(cycle)}", "remove one of them"
         else:
             rule = f"requires {required!r}, which comes later in the series"
             hint = f"move {required} before {info.name} in {SERIES}"
@@ -103,10 +103,10 @@ class Project:
 
     @cached_property
     def lock(self) -> Lock:
-        """What was recorded, empty where nothing was.
+        """The lock, empty where there is no file.
 
         Raises:
-            InputError: The lock is not one that this tool wrote.
+            InputError: The file is not a lock that patchtool wrote.
         """
         path = self.root / LOCK
         return Lock.from_document(parse_toml(path.read_bytes(), str(path)), str(path)) if path.exists() else Lock()
@@ -125,18 +125,18 @@ def _text(path: Path) -> str:
         raise InputError(f"{path}:{line}: not UTF-8", cause=str(error)) from None
 
 
-def _circle(requires: Mapping[str, Sequence[str]], start: str) -> list[str]:
-    """A way from a patch over what it requires back to it, or nothing."""
-    ways = [[start]]
+def _cycle(requires: Mapping[str, Sequence[str]], start: str) -> list[str]:
+    """Find a path of requirements from a patch back to itself; empty where there is none."""
+    paths = [[start]]
     seen: set[str] = set()
-    while ways:
-        way = ways.pop()
-        for name in requires.get(way[-1], ()):
+    while paths:
+        path = paths.pop()
+        for name in requires.get(path[-1], ()):
             if name == start:
-                return [*way, name]
+                return [*path, name]
             if name not in seen:
                 seen.add(name)
-                ways.append([*way, name])
+                paths.append([*path, name])
     return []
 
 
@@ -156,7 +156,7 @@ def open_project(folder: Path | None, *, start: Path | None = None) -> Project:
     """
     if folder is not None:
         if not (folder / SERIES).is_file():
-            raise InputError(f"{folder} has no {SERIES}", hint="-C takes the folder that holds patches/ and the pin")
+            raise InputError(f"{folder} has no {SERIES}", hint="-C takes the folder that has patches/ and the pin")
         return Project(folder.resolve())
     begin = (start or Path.cwd()).resolve()
     device = begin.stat().st_dev
@@ -187,7 +187,7 @@ def _refuse_foreign(folder: Path) -> None:
 
 
 def write_lock(lock: Lock) -> bytes:
-    """The lock file's bytes; writing it belongs to the verb, together with what changes beside it."""
+    """Serialize the lock; the verb writes it in one transaction with other files."""
     import tomlkit
 
     header = tomlkit.comment("Written by patchtool: what each patch came to on each release. Not to be edited by hand.")

@@ -1,4 +1,4 @@
-"""Wheels and source archives as streams of checked members; nothing is unpacked to disk, nothing is run."""
+"""Read wheels and source archives as streams of checked members; nothing is unpacked to disk or executed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _NATIVE = re.compile(r"\.(so(\.\d+)*|pyd|dylib|dll|exe|a|lib|o|obj)$", re.IGNORECASE)
 _LARGEST = 4 * 1024**3
-"""Bytes unpacked; a release of a Python project beyond it is a bomb."""
+"""Unpacked bytes; a larger archive is taken for a decompression bomb."""
 _ENCRYPTED = 0x1
 _METHODS = (0, 8)
 """Stored and deflated."""
@@ -32,8 +32,8 @@ class Member:
 
     Args:
         path: As installed: ``sglang/…``.
-        size: Bytes, unpacked.
-        handle: What the archive's library knows it by.
+        size: Unpacked bytes.
+        handle: The member's object in `zipfile` or `tarfile`.
     """
 
     path: str
@@ -42,25 +42,25 @@ class Member:
 
     @property
     def native(self) -> bool:
-        """Whether it is machine code, which differs between the artifacts of a release."""
+        """Whether it is machine code, which differs between a release's artifacts."""
         return _NATIVE.search(self.path) is not None
 
 
 class Distribution(Protocol):
-    """A checked archive that is open for reading."""
+    """An archive that is open for reading."""
 
     def members(self) -> list[Member]:
-        """Every regular file, each path and kind checked.
+        """Check every member, and return the regular files.
 
         Raises:
-            RefusedError: One member could do harm; names the archive and the member.
+            RefusedError: A member is unsafe; names the archive and the member.
         """
 
     def open(self, member: Member) -> IO[bytes]:
         """Read one member."""
 
     def is_metadata(self, path: str) -> bool:
-        """Whether this member states the distribution's name and version."""
+        """Whether this member has the distribution's name and version."""
 
 
 @contextmanager
@@ -69,12 +69,12 @@ def open_archive(file: IO[bytes], filename: str) -> Iterator[Distribution]:
 
     Args:
         file: Seekable, at any position.
-        filename: Tells the kind, and names it in messages.
+        filename: Determines the format, and is used in messages.
 
     Raises:
-        RefusedError: Neither ``.whl`` nor ``.tar.gz``, or damaged in a way its checksum does not explain.
+        RefusedError: Neither ``.whl`` nor ``.tar.gz``, or not readable as such.
     """
-    # Imported here: reading releases that are in the store already needs neither.
+    # Imported late: reading releases that are in the store needs none of them.
     import gzip
     import tarfile
     import zipfile
@@ -108,20 +108,20 @@ class _Wheel:
         self._filename = filename
 
     def members(self) -> list[Member]:
-        check = _Check(self._filename)
+        checked = _CheckedMembers(self._filename)
         for info in self._wheel.infolist():
             name, kind = info.orig_filename, stat.S_IFMT(info.external_attr >> 16)
             if info.flag_bits & _ENCRYPTED or info.compress_type not in _METHODS:
-                check.refuse(name, "it is encrypted, or compressed in an unusual way")
+                checked.refuse(name, "it is encrypted, or compressed in an unusual way")
             if not name.isascii() and not info.flag_bits & _UTF8:
-                check.refuse(name, "its name is not in UTF-8")
+                checked.refuse(name, "its name is not in UTF-8")
             if name.endswith("/") and kind in (0, stat.S_IFDIR):
-                check.folder(name.removesuffix("/"))
+                checked.folder(name.removesuffix("/"))
             elif kind in (0, stat.S_IFREG):
-                check.file(name, info.file_size, info)
+                checked.file(name, info.file_size, info)
             else:
-                check.refuse(name, "it is a symlink or a special file")
-        return check.found
+                checked.refuse(name, "it is a symlink or a special file")
+        return checked.members
 
     def open(self, member: Member) -> IO[bytes]:
         return self._wheel.open(member.handle)  # type: ignore[arg-type]
@@ -131,7 +131,7 @@ class _Wheel:
 
 
 class _SourceArchive:
-    """Everything of it stands in one folder, which is taken off."""
+    """All members are in one folder, which is removed from their paths."""
 
     def __init__(self, source: tarfile.TarFile, filename: str) -> None:
         self._source = source
@@ -139,18 +139,18 @@ class _SourceArchive:
         self._prefix = filename.removesuffix(".tar.gz")
 
     def members(self) -> list[Member]:
-        check = _Check(self._filename)
+        checked = _CheckedMembers(self._filename)
         for info in self._source:
             inside = info.name.removeprefix(self._prefix + "/")
             if info.isdir():
-                check.folder(info.name if info.name == self._prefix else inside)
+                checked.folder(info.name if info.name == self._prefix else inside)
             elif inside == info.name:
-                check.refuse(info.name, f"it stands outside {self._prefix}/")
+                checked.refuse(info.name, f"it is outside of {self._prefix}/")
             elif info.isreg() and not info.issparse():
-                check.file(inside, info.size, info)
+                checked.file(inside, info.size, info)
             else:
-                check.refuse(info.name, "it is a symlink or a special file")
-        return check.found
+                checked.refuse(info.name, "it is a symlink or a special file")
+        return checked.members
 
     def open(self, member: Member) -> IO[bytes]:
         stream = self._source.extractfile(member.handle)  # type: ignore[arg-type]
@@ -162,26 +162,26 @@ class _SourceArchive:
         return path == "PKG-INFO"
 
 
-class _Check:
-    """Members found so far, each judged before it is kept."""
+class _CheckedMembers:
+    """The regular files of one archive."""
 
     def __init__(self, filename: str) -> None:
-        self.found: list[Member] = []
+        self.members: list[Member] = []
         self._filename = filename
         self._paths = PathCheck()
         self._size = 0
 
     def folder(self, path: str) -> None:
-        self._judge(path, self._paths.add(path, folder=True))
+        self._refuse_unsafe(path, self._paths.add(path, folder=True))
 
     def file(self, path: str, size: int, handle: object) -> None:
-        self._judge(path, self._paths.add(path))
+        self._refuse_unsafe(path, self._paths.add(path))
         self._size += size
         if self._size > _LARGEST:
             self.refuse(path, f"with it the archive unpacks to more than {_LARGEST} bytes")
-        self.found.append(Member(path, size, handle))
+        self.members.append(Member(path, size, handle))
 
-    def _judge(self, path: str, reason: str | None) -> None:
+    def _refuse_unsafe(self, path: str, reason: str | None) -> None:
         if reason is not None:
             self.refuse(path, reason)
 

@@ -1,4 +1,4 @@
-"""An artifact's files, streamed into git as one commit that depends on nothing but their content."""
+"""Stream an artifact's files into git as one commit, whose id depends on their content only."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from patchtool.adapters.store.archive import Distribution, Member
 
 ROOT = "python/"
-"""Where upstream's repository keeps the package; all paths here are in its layout."""
-# 2000-01-01 UTC, and nobody: what a release's commit says must not depend on who imports it, or when.
+"""The package's parent folder in upstream's repository, whose layout all paths have."""
+# 2000-01-01 UTC: a release's commit must not depend on who imports it, or when.
 _SIGNATURE = "patchtool <patchtool> 946684800 +0000"
 _CHUNK = 1 << 20
 
@@ -41,34 +41,34 @@ def read_release(
         release: What the artifact must be.
         project: The distribution's name, and its package's.
         path: The artifact.
-        sha256: What its bytes must hash to, hex.
-        ref: Set to the new commit at the very end.
-        progress: Told about unpacked bytes.
+        sha256: Expected hash of its bytes, hex.
+        ref: The ref that the commit is left on; set last.
+        progress: Called with the unpacked bytes so far and in total.
 
     Returns:
-        What to record about the artifact.
+        The record of the artifact.
 
     Raises:
-        EnvironmentFault: Another hash, or git failed.
-        RefusedError: A member could do harm, or it is another project or release.
+        EnvironmentFault: Hash mismatch, or git failed.
+        RefusedError: A member is unsafe, or the artifact is another project or release.
         InputError: There is no such file.
     """
     try:
         file = path.open("rb")
     except OSError as error:
         raise InputError(f"cannot read {path}", cause=str(error)) from error
-    # One handle for hashing and reading: a path may be given another file between the two.
+    # One handle for hashing and reading: the file at the path may be replaced in between.
     with file:
         _verify(file, path, sha256)
         with open_archive(file, path.name) as archive:
             members = archive.members()
             _check_metadata(archive, members, project, release, path.name)
             wanted = [member for member in members if member.path.startswith(f"{project}/")]
-            kept = [member for member in wanted if not member.native]
-            if not kept:
+            portable = [member for member in wanted if not member.native]
+            if not portable:
                 raise RefusedError(f"{path.name} has no {project}/ folder")
             with git.feeding("fast-import", "--quiet", "--done", "--force") as sink:
-                _write_commit(sink, ref, f"{project} {release}\n", archive, kept, progress)
+                _write_commit(sink, ref, f"{project} {release}\n", archive, portable, progress)
     native = tuple(sorted(ROOT + member.path for member in wanted if member.native))
     return StoredArtifact(path.name, sha256, native)
 
@@ -79,18 +79,18 @@ def _verify(file: IO[bytes], path: Path, sha256: str) -> None:
         digest.update(chunk)
     if digest.hexdigest() != sha256:
         raise EnvironmentFault(
-            f"{path.name} has not the expected hash: sha256:{digest.hexdigest()}, not sha256:{sha256}",
-            hint="remove the file and run `patchtool fetch` again; nothing of it was stored",
+            f"{path.name}: hash mismatch: got sha256:{digest.hexdigest()}, expected sha256:{sha256}",
+            hint="remove the file and run `patchtool fetch` again; nothing was stored",
         )
 
 
 def _check_metadata(
     archive: Distribution, members: list[Member], project: str, release: Release, filename: str
 ) -> None:
-    found = [member for member in members if archive.is_metadata(member.path)]
-    if len(found) != 1:
-        raise RefusedError(f"{filename} has {len(found)} metadata files, not one")
-    with archive.open(found[0]) as stream:
+    metadata = [member for member in members if archive.is_metadata(member.path)]
+    if len(metadata) != 1:
+        raise RefusedError(f"{filename} has {len(metadata)} metadata files, expected 1")
+    with archive.open(metadata[0]) as stream:
         fields = _headers(stream.read(_CHUNK))
     name = re.sub(r"[-_.]+", "-", fields.get("name", "")).lower()
     try:
@@ -98,14 +98,14 @@ def _check_metadata(
     except InputError:
         same = False
     if name != project or not same:
-        said = f"{fields.get('name')} {fields.get('version')}"
-        raise RefusedError(f"{filename} is {said} by its own metadata, not {project} {release.version}")
+        actual = f"{fields.get('name')} {fields.get('version')}"
+        raise RefusedError(f"{filename}: metadata mismatch: got {actual}, expected {project} {release.version}")
 
 
 def _headers(text: bytes) -> dict[str, str]:
     """The first value of every header field, by lower-case name.
 
-    Source: the core metadata specification; fields in RFC 822 format, ended by an empty line.
+    Source: the core metadata specification: fields in RFC 822 format, up to an empty line.
     """
     fields: dict[str, str] = {}
     for line in text.decode(errors="replace").splitlines():
@@ -137,21 +137,20 @@ def _write_commit(
 
 
 def _write_file(sink: IO[bytes], archive: Distribution, member: Member) -> None:
-    """Send one file.
+    """Stream one file, with a mode derived from its content.
 
-    Its mode follows from its content. Archives do not agree on it: a wheel of a release may have lost the
-    executable bits that its source archive kept, and one artifact must give the same commit as another.
+    A wheel may lack the executable bits that the source archive of the release has, and both must give one commit.
     """
     with archive.open(member) as stream:
         chunk = stream.read(_CHUNK)
         mode = "100755" if chunk.startswith(b"#!") else "100644"
-        # The path stands unquoted to the end of the line: it starts with ROOT and has no line break.
+        # An unquoted path extends to the end of the line: it starts with ROOT and has no line break.
         sink.write(f"M {mode} inline {ROOT}{member.path}\ndata {member.size}\n".encode())
-        left = member.size
+        remaining = member.size
         while chunk:
-            left -= len(chunk)
+            remaining -= len(chunk)
             sink.write(chunk)
-            chunk = stream.read(min(_CHUNK, left)) if left > 0 else stream.read(1)
-        if left != 0:
-            raise RefusedError(f"{member.path!r} is not as long as its archive says")
+            chunk = stream.read(min(_CHUNK, remaining)) if remaining > 0 else stream.read(1)
+        if remaining != 0:
+            raise RefusedError(f"{member.path!r} does not have the size in the archive's directory")
         sink.write(b"\n")

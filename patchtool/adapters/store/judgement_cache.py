@@ -1,4 +1,4 @@
-"""Judgements kept between runs, so that a verb which has nothing new to decide loads no engine."""
+"""Cache judgements between runs, so that a verb with nothing new to judge does not load the engine."""
 
 from __future__ import annotations
 
@@ -15,47 +15,47 @@ from patchtool.domain.state import Proof, State
 if TYPE_CHECKING:
     from pathlib import Path
 
-SCHEMA = 1
+_SCHEMA = 1
 
 
 class JudgementCache:
-    """A folder of judgements, one file each; losing it costs time only.
+    """A folder of judgements, one file each; it can be deleted at any time.
 
     Args:
-        folder: Made when first written to. Where it cannot be written, nothing is kept.
+        folder: Created by the first write. Where it cannot be written, nothing is cached.
     """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
     def get(self, key: str) -> Judgement | None:
-        """Find a kept judgement; anything that is not exactly what `put` wrote is a miss."""
+        """Look a judgement up; anything but the exact bytes that `put` wrote is a miss."""
         try:
             digest, _, body = self._path(key).read_bytes().partition(b"\n")
             if digest != _digest(body):
                 return None
             document = json.loads(body)
-            if document["schema"] != SCHEMA or document["key"] != key:
+            if document["schema"] != _SCHEMA or document["key"] != key:
                 return None
             return _judgement(document["judgement"])
         except (OSError, ValueError, KeyError, TypeError):
             return None
 
     def put(self, key: str, judgement: Judgement) -> None:
-        """Keep a judgement under everything it depends on.
+        """Cache a judgement.
 
         Args:
-            key: Whatever tells this judgement from others: blob ids, the patch's digest, the tool's version.
-            judgement: Stored losslessly.
+            key: Everything that the judgement depends on: blob ids, the patch's digest, the tool's version.
+            judgement: Stored without loss.
         """
-        document = {"schema": SCHEMA, "key": key, "judgement": _document(judgement)}
+        document = {"schema": _SCHEMA, "key": key, "judgement": _document(judgement)}
         body = json.dumps(document, separators=(",", ":")).encode()
         path = self._path(key)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            atomic_write(path, _digest(body) + b"\n" + body, durable=False)  # half of one is a miss: its digest tells
+            atomic_write(path, _digest(body) + b"\n" + body, durable=False)  # the digest detects a truncated file
         except (OSError, EnvironmentFault):
-            return  # a read-only or full cache is no reason to fail: the judgement is already there
+            return  # the run has its judgement; a read-only or full cache must not fail it
 
     def _path(self, key: str) -> Path:
         name = hashlib.sha256(key.encode()).hexdigest()

@@ -1,35 +1,34 @@
-"""Which paths of an archive may enter a git repository and any file system it is checked out on."""
+"""Check the paths of an archive's members: safe in a git repository, and on any file system it is checked out to."""
 
 from __future__ import annotations
 
 import unicodedata
 
 _LONGEST_NAME = 255
-"""Bytes; what common file systems take."""
-# Control, invisible (HFS+ ignores them, so that they can hide a `.git`), lone surrogates, line separators.
-_UNSEEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+"""Bytes; the limit of common file systems."""
+# Control characters, invisible ones (HFS+ ignores them, so they can hide `.git`), lone surrogates, line separators.
+_INVISIBLE = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 
 
 class PathCheck:
-    """The paths of one archive so far, to find two that collide.
+    """Check the paths of one archive one by one, and find those that collide.
 
-    Source: git's own rules for paths, with `core.protectNTFS` and `core.protectHFS`; fast-import does not
-        apply them.
+    Source: git's rules for paths with `core.protectNTFS` and `core.protectHFS`, which fast-import does not apply.
     """
 
     def __init__(self) -> None:
-        # By folded spelling: the spelling that came first, and whether it is a folder.
+        # Spelling and kind (folder or file) that came first, by case-folded path.
         self._seen: dict[str, tuple[str, bool]] = {}
 
     def add(self, path: str, *, folder: bool = False) -> str | None:
-        """Judge the next path.
+        """Check the next path.
 
         Args:
             path: As the archive spells it, without a trailing slash.
-            folder: Whether it is a folder's own entry; those may come again.
+            folder: Whether it is the entry of a folder; those may be repeated.
 
         Returns:
-            Why it is refused, or None when it is fine.
+            Why it is refused, or None when it is safe.
         """
         return _unsafe(path) or self._clash(path, folder=folder)
 
@@ -37,16 +36,16 @@ class PathCheck:
         parts = path.split("/")
         for depth in range(1, len(parts) + 1):
             prefix = "/".join(parts[:depth])
-            now = (prefix, folder or depth < len(parts))
-            before = self._seen.setdefault(unicodedata.normalize("NFC", prefix).casefold(), now)
-            if before is now:
+            entry = (prefix, folder or depth < len(parts))
+            first = self._seen.setdefault(unicodedata.normalize("NFC", prefix).casefold(), entry)
+            if first is entry:
                 continue
-            if before[0] != prefix:
-                return f"it differs from {before[0]!r} only in case or in Unicode form"
-            if before != now:
+            if first[0] != prefix:
+                return f"it differs from {first[0]!r} only in case or in Unicode form"
+            if first != entry:
                 return f"{prefix!r} is a file and a folder"
-            if not now[1]:
-                return "it comes twice"
+            if not entry[1]:
+                return "it occurs twice"
         return None
 
 
@@ -55,18 +54,18 @@ def _unsafe(path: str) -> str | None:
         return "it is absolute"
     if "\\" in path:
         return "it has a backslash"
-    if any(unicodedata.category(character) in _UNSEEN for character in path):
+    if any(unicodedata.category(character) in _INVISIBLE for character in path):
         return "it has a control character or an invisible one"
     for part in path.split("/"):
         if part in ("", ".", ".."):
             return f"it has the component {part!r}"
-        if _means_dot_git(part):
-            return f"{part!r} is git's own folder on some file system"
+        if _is_dot_git(part):
+            return f"{part!r} is git's own folder on some file systems"
         if len(part.encode()) > _LONGEST_NAME:
             return f"a component is longer than {_LONGEST_NAME} bytes"
     return None
 
 
-def _means_dot_git(part: str) -> bool:
-    """Whether a component is ``.git`` to a file system: any case, NTFS short name, trailing dots, streams."""
+def _is_dot_git(part: str) -> bool:
+    """Check whether a file system opens ``.git`` under this name: any case, NTFS short name, trailing dots, streams."""
     return part.casefold().partition(":")[0].rstrip(" .") in (".git", "git~1")

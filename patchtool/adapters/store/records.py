@@ -1,4 +1,4 @@
-"""What the store knows of a release, and how it writes down which artifacts it came from."""
+"""A release in the store, and the record of the artifacts that it was imported from."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ if TYPE_CHECKING:
 
     from patchtool.domain.release import Release
 
-SCHEMA = 1
+_SCHEMA = 1
 
 
 class StoredArtifact(NamedTuple):
     """One file a release was imported from.
 
     Args:
-        filename: As the index names it.
+        filename: As on the index.
         sha256: Of the file, hex.
-        native: Paths of its native modules, which are not in the tree; git layout.
+        native: Paths of its native modules, which are left out of the tree; git layout.
     """
 
     filename: str
@@ -33,10 +33,10 @@ class StoredRelease(NamedTuple):
     """A release in the store.
 
     Args:
-        release: Which.
+        release: The release.
         commit: The same id on every machine and from every artifact.
-        tree: Its tree's id.
-        artifacts: What it was imported from, in the order of import.
+        tree: The id of its tree.
+        artifacts: The files it was imported from, in order of import.
     """
 
     release: Release
@@ -55,28 +55,28 @@ class StoredRelease(NamedTuple):
 
     @property
     def native_modules(self) -> tuple[str, ...]:
-        """Paths that were left out of the tree, over all artifacts, sorted."""
+        """Paths that were left out of the tree, of all artifacts, sorted."""
         return tuple(sorted({path for artifact in self.artifacts for path in artifact.native}))
 
 
 def write_record(artifacts: Iterable[StoredArtifact]) -> bytes:
-    """The side ref's content, JSON."""
-    record = {"schema": SCHEMA, "artifacts": [each._asdict() for each in artifacts]}
+    """Serialize the content of ``refs/artifacts/<release>`` as JSON."""
+    record = {"schema": _SCHEMA, "artifacts": [artifact._asdict() for artifact in artifacts]}
     return json.dumps(record, indent=1).encode()
 
 
 def read_record(record: bytes) -> tuple[StoredArtifact, ...]:
-    """The artifacts of a side ref's content.
+    """Parse the content of ``refs/artifacts/<release>``.
 
     Raises:
         EnvironmentFault: Another version of the tool wrote it.
     """
     document = json.loads(record)
-    if document.get("schema") != SCHEMA:
+    if document.get("schema") != _SCHEMA:
         raise EnvironmentFault(
-            f"the store has schema {document.get('schema')}, this patchtool reads {SCHEMA}",
-            hint="use the newer patchtool, or another store",
+            f"the store has schema {document.get('schema')}, this patchtool reads {_SCHEMA}",
+            hint="use a newer patchtool, or another store",
         )
     return tuple(
-        StoredArtifact(each["filename"], each["sha256"], tuple(each["native"])) for each in document["artifacts"]
+        StoredArtifact(item["filename"], item["sha256"], tuple(item["native"])) for item in document["artifacts"]
     )

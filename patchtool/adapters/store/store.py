@@ -1,4 +1,4 @@
-"""Upstream's releases in one bare git repository: one commit each, whichever artifact it came from."""
+"""Upstream's releases in one bare git repository, one commit each, whichever artifact was imported."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     Progress = Callable[[int, int], None]
-    """Called with the bytes that are done and all bytes."""
+    """Called with the bytes so far and the total."""
 
 VARIABLE = "PATCHTOOL_STORE"
 _RELEASES = "refs/releases"
@@ -27,11 +27,11 @@ _INCOMING = "refs/incoming"
 
 
 def default_path() -> Path:
-    """Where the user's store is: the environment variable, else the user's cache folder."""
+    """The user's store: ``$PATCHTOOL_STORE``, else a folder in the user's cache folder."""
     chosen = os.environ.get(VARIABLE)
     if chosen:
         return Path(chosen).expanduser()
-    if sys.platform.startswith("linux"):  # what platformdirs says there, without the price of asking it on every run
+    if sys.platform.startswith("linux"):  # as platformdirs does, whose import takes too long for every run
         cache = os.environ.get("XDG_CACHE_HOME", "")
         return Path(cache if cache.startswith("/") else "~/.cache").expanduser() / "patchtool" / "upstream.git"
     from platformdirs import user_cache_path
@@ -43,8 +43,8 @@ class Store:
     """The releases of one upstream project.
 
     Args:
-        path: The bare repository; made by the first import.
-        project: The distribution's name, and its package's.
+        path: The bare repository, created by the first import.
+        project: Name of the distribution and of its package.
     """
 
     def __init__(self, path: Path | None = None, project: str = "sglang") -> None:
@@ -64,30 +64,30 @@ class Store:
         return list(self.commit_ids())
 
     def release(self, release: Release) -> StoredRelease | None:
-        """Look a release up, in one process; None when it has not been imported."""
+        """Look a release up, in one process; None where it was not imported."""
         return self.stored([release]).get(release)
 
     def stored(self, releases: Iterable[Release]) -> dict[Release, StoredRelease]:
-        """Look releases up, all in one process; those that have not been imported are left out."""
+        """Look releases up, all in one process; those that were not imported are left out."""
         wanted = list(releases)
         if not self._exists():
             return {}
         refs = {release: (f"{_RELEASES}/{release.tag}", f"{_ARTIFACTS}/{release.tag}") for release in wanted}
         objects = self.git.objects([ref for pair in refs.values() for ref in pair])
-        found = {}
+        stored = {}
         for release, (commit, artifacts) in refs.items():
             if commit in objects and artifacts in objects:
                 name, content = objects[commit]
                 tree = content.split(b"\n", 1)[0].removeprefix(b"tree ").decode()
-                found[release] = StoredRelease(release, name, tree, read_record(objects[artifacts][1]))
-        return found
+                stored[release] = StoredRelease(release, name, tree, read_record(objects[artifacts][1]))
+        return stored
 
     def tree(self, commit: str) -> CommitTree:
         """The files of a commit."""
         return CommitTree(self.git, commit)
 
     def trees(self, commits: Sequence[str], paths: Sequence[str]) -> dict[str, CommitTree]:
-        """The files of many commits, some paths of which are looked up for all of them in one process."""
+        """The files of many commits; the ids of those paths are looked up for all commits in one process."""
         ids = self.git.ids([f"{commit}:{path}" for commit in commits for path in paths])
         known = {commit: {path: ids.get(f"{commit}:{path}") for path in paths} for commit in commits}
         return {commit: CommitTree(self.git, commit, known[commit]) for commit in commits}
@@ -101,25 +101,25 @@ class Store:
         *,
         lock_timeout: float = LOCK_TIMEOUT,
     ) -> StoredRelease:
-        """Bring an artifact of a release into the store, all or nothing.
+        """Import an artifact of a release, all or nothing.
 
         Args:
-            release: What it must be, by its own metadata.
-            wheel: A wheel, or a ``.tar.gz`` source archive; never unpacked to disk, never run.
-            sha256: What its bytes must hash to, hex.
-            progress: Told about unpacked bytes.
+            release: The release that its metadata must name.
+            wheel: A wheel, or a ``.tar.gz`` source archive; never unpacked to disk or executed.
+            sha256: Expected hash of its bytes, hex.
+            progress: Called with unpacked bytes.
             lock_timeout: Seconds to wait for another import.
 
         Raises:
-            EnvironmentFault: The bytes have another hash, the lock is held, or git failed.
-            RefusedError: A member could do harm, it is another release, or its files differ from those of an
-                artifact of this release that is in the store already.
-            InputError: There is no such file, or the store's folder holds something else.
+            EnvironmentFault: Hash mismatch, the lock is held, or git failed.
+            RefusedError: A member is unsafe, it is another release, or its files differ from those of an artifact of
+                this release that was imported before.
+            InputError: There is no such file, or the store's folder has something else.
         """
         from patchtool.adapters.store.importing import read_release
 
         check_git_version()
-        self._check_place()
+        self._refuse_foreign_folder()
         with locked(self.path / "patchtool.lock", lock_timeout):
             self._initialise()
             known = self.release(release)
@@ -135,14 +135,14 @@ class Store:
     def _publish(
         self, release: Release, incoming: str, artifact: StoredArtifact, known: StoredRelease | None
     ) -> StoredRelease:
-        """Move both refs in one transaction; until then the release is not there."""
+        """Move both refs in one transaction, which makes the release visible."""
         commit = self.git.line("rev-parse", "--verify", incoming)
         if known is not None and known.commit != commit:
-            raise self._different(known, commit, artifact)
-        others = known.artifacts if known else ()
-        if artifact not in others:
-            others = (*others, artifact)
-            blob = self.git.line("hash-object", "-w", "--stdin", stdin=write_record(others))
+            raise self._mismatch(known, commit, artifact)
+        artifacts = known.artifacts if known else ()
+        if artifact not in artifacts:
+            record = write_record((*artifacts, artifact))
+            blob = self.git.line("hash-object", "-w", "--stdin", stdin=record)
             moves = f"update {_ARTIFACTS}/{release.tag} {blob}\nupdate {_RELEASES}/{release.tag} {commit}\n"
             self.git.run("update-ref", "--stdin", stdin=moves.encode())
         stored = self.release(release)
@@ -150,37 +150,37 @@ class Store:
             raise EnvironmentFault(f"{release} is not in {self.path} after its import")
         return stored
 
-    def _different(self, known: StoredRelease, commit: str, artifact: StoredArtifact) -> RefusedError:
+    def _mismatch(self, known: StoredRelease, commit: str, artifact: StoredArtifact) -> RefusedError:
         differing = self.git.line("diff-tree", "-r", "--name-only", "--no-renames", known.commit, commit).splitlines()
         first = known.artifacts[0]
         return RefusedError(
             f"{artifact.filename} (sha256:{artifact.sha256}) and {first.filename} (sha256:{first.sha256}) "
             f"are both {known.release}, but {len(differing)} files differ",
-            hint=f"the store keeps {first.filename}; to start again, remove {self.path}",
+            hint=f"the store has {first.filename}; to start again, remove {self.path}",
             cause=", ".join(differing[:5]),
         )
 
     def _exists(self) -> bool:
-        # What git itself takes for a repository; a run that was killed while making it left less.
+        # What git requires of a repository; a run that was killed while it created the store left less.
         return all((self.path / part).exists() for part in ("HEAD", "objects", "refs", "config"))
 
-    def _check_place(self) -> None:
+    def _refuse_foreign_folder(self) -> None:
         if self._exists() or not self.path.exists():
             return
         hint = f"set {VARIABLE} or --store to a folder of its own"
         if not self.path.is_dir():
-            raise InputError(f"{self.path} is no store: it is a file", hint=hint)
-        # Another run may be making the store right now: its half is no stranger's.
+            raise InputError(f"{self.path} is not a store: it is a file", hint=hint)
+        # Another run may be creating the store at this moment.
         names = {entry.name for entry in self.path.iterdir() if not entry.name.endswith((".lock", ".pid", ".tmp"))}
         foreign = sorted(names - {"HEAD", "objects", "refs", "config"})
         if foreign:
-            raise InputError(f"{self.path} is no store: it holds {foreign[0]!r}", hint=hint)
+            raise InputError(f"{self.path} is not a store: it has {foreign[0]!r}", hint=hint)
 
     def _initialise(self) -> None:
         if not self._exists():
-            # The object format is spelled out because a later git changes its default, and with it every id.
+            # Explicit, because a later git changes the default object format and with it every id.
             options = ("--quiet", "--bare", "--template=", "--initial-branch=main", "--object-format=sha1")
             Git(None).run("init", *options, str(self.path))
-        # What a killed import left; nobody else writes here while the lock is held.
+        # Of a killed import; no other run writes here while the lock is held.
         for leftover in (*self.path.glob("objects/pack/tmp_*"), *self.path.glob("fast_import_crash_*")):
             leftover.unlink(missing_ok=True)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from patchtool.adapters.store.checkout_folder import checkout_folder
+from patchtool.adapters.store.materialize import materialize
 from patchtool.domain.objects import blob_id
 from patchtool.domain.release import Release
 from tests.conftest import Stored
@@ -15,7 +15,7 @@ def test_the_folder_holds_every_file_of_the_release(stored: Stored, tmp_path: Pa
     store = stored("0.5.10")
     release = store.release(Release("0.5.10"))
     assert release
-    place = checkout_folder(store.git, release.commit, release.tree, tmp_path / "trees")
+    place = materialize(store.git, release.commit, release.tree, tmp_path / "trees")
     listed = store.git.run("ls-tree", "-r", "-z", release.commit).stdout.decode().split("\0")[:-1]
     for entry in listed:
         facts, path = entry.split("\t")
@@ -30,8 +30,8 @@ def test_a_killed_run_is_made_anew_and_a_whole_one_is_left_alone(stored: Stored,
     half = tmp_path / "trees" / release.tree
     half.mkdir(parents=True)
     (half / "left.py").write_text("half")
-    place = checkout_folder(store.git, release.commit, release.tree, tmp_path / "trees")
+    place = materialize(store.git, release.commit, release.tree, tmp_path / "trees")
     assert not (half / "left.py").exists()
     inode = (place / "sglang" / "__init__.py").stat().st_ino
-    assert checkout_folder(store.git, release.commit, release.tree, tmp_path / "trees") == place
+    assert materialize(store.git, release.commit, release.tree, tmp_path / "trees") == place
     assert (place / "sglang" / "__init__.py").stat().st_ino == inode
