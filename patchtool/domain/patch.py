@@ -161,7 +161,7 @@ class Judgement(NamedTuple):
         contents: The new bytes of those files, by path.
         notes: What could not be checked, and other facts worth a line.
         trace: The traceback of a codemod that raised.
-        consulted: Whether more than the targets was looked at.
+        used_reads: Whether files beyond the targets were read.
     """
 
     state: State
@@ -174,7 +174,7 @@ class Judgement(NamedTuple):
     contents: Mapping[str, bytes] = {}
     notes: tuple[str, ...] = ()
     trace: str = ""
-    consulted: bool = False
+    used_reads: bool = False
     proof: Proof = Proof.NONE
 
     def as_state(self, state: State, reason: str, detail: str) -> Judgement:

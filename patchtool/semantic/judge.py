@@ -59,7 +59,7 @@ def judge_patch(info: PatchInfo, patch: type[SemanticPatch], tree: Tree, release
         judgement = judgement.as_state(State.CONFLICT, "fact-missing", missing)
     else:
         judgement = _render(patch, rules, decision, targets, judgement)
-    return judgement._replace(consulted=bool(patch.facts))
+    return judgement._replace(used_reads=bool(patch.facts))
 
 
 def _render(

@@ -195,7 +195,7 @@ def _judge(
         return cached
     judgement = judge(info, tree, release)
     if judgement.state is not State.CRASHED:
-        cache.put(wide if judgement.consulted else narrow, judgement)
+        cache.put(wide if judgement.used_reads else narrow, judgement)
     return judgement
 
 
