@@ -1,4 +1,4 @@
-"""A drafted codemod gives the wanted file."""
+"""A drafted codemod produces the change that it was drafted from."""
 
 # ruff: noqa: E501
 # mypy: allow-untyped-defs, allow-incomplete-defs, disable-error-code="call-overload,index"
@@ -34,14 +34,14 @@ PRELUDE = "g = h = x = y = z = xy = check = 0\n"
 
 
 @pytest.mark.parametrize(("before", "after"), [pytest.param(PRELUDE + b, PRELUDE + a, id=i) for i, b, a in CHANGES])
-def test_a_draft_gives_the_wanted_file(before, after):
+def test_draft_produces_the_file_after_the_change(before, after):
     text = draft(before, after, "m.py")
     assert not text.startswith("# TODO: this draft"), text
     judgement = judge_file(PatchInfo("p", "", "", "", ("m.py",)), load_draft(text), before.encode())
     assert ast.dump(ast.parse(judgement.contents["m.py"])) == ast.dump(ast.parse(after))
 
 
-def test_a_draft_speaks_of_roles_where_it_can():
+def test_draft_replaces_locals_by_holes():
     _, before, after = CHANGES[0]
     text = draft(PRELUDE + before, PRELUDE + after, "m.py")
     assert "C_ = g(A_)" in text
@@ -51,5 +51,5 @@ UNDRAFTABLE = [("x = 1\n", "x = 2\n"), ("for i in x:\n    y(i)\n", "for i in x:\
 
 
 @pytest.mark.parametrize(("before", "after"), UNDRAFTABLE)
-def test_a_draft_is_always_python_and_says_when_it_is_not_enough(before, after):
+def test_draft_is_valid_python_even_when_incomplete(before, after):
     compile(draft(before, after, "m.py"), "draft", "exec")

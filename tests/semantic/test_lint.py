@@ -1,4 +1,4 @@
-"""What is wrong with a codemod is said with the line it is about."""
+"""Diagnostics on codemods and their cases, with file and line."""
 
 # ruff: noqa: E501
 # mypy: allow-untyped-defs, allow-incomplete-defs
@@ -22,7 +22,7 @@ class P(SemanticPatch):
     edit = replace("use(A_)", "use(A_, 2)")
     goals = (goal("two", "use(A_, 2)"),)
 """
-COMPLAINTS = [
+DIAGNOSTICS = [
     ("syntax", "class P(SemanticPatch):", "class P(", "codemod-unusable", 5),
     ("no-patch", "class P(SemanticPatch):", "class P:", "codemod-unusable", 1),
     ("raises", "class P(SemanticPatch):", "1 / 0\nclass P(SemanticPatch):", "codemod-raised", 5),
@@ -45,11 +45,11 @@ def info(folder: Path, text: str) -> PatchInfo:
     return PatchInfo("p", "", "", "", ("m.py",), source_file=str(folder / "codemod.py"))
 
 
-@pytest.mark.parametrize(("old", "new", "code", "line"), [pytest.param(*c[1:], id=c[0]) for c in COMPLAINTS])
-def test_complaints(tmp_path, old, new, code, line):
+@pytest.mark.parametrize(("old", "new", "code", "line"), [pytest.param(*c[1:], id=c[0]) for c in DIAGNOSTICS])
+def test_invalid_codemod_is_reported_with_its_line(tmp_path, old, new, code, line):
     assert old in GOOD
-    found = lint(info(tmp_path, GOOD.replace(old, new)))
-    assert [(c.code, c.line) for c in found][:1] == [(code, line)], found
+    diagnostics = lint(info(tmp_path, GOOD.replace(old, new)))
+    assert [(d.code, d.line) for d in diagnostics][:1] == [(code, line)], diagnostics
 
 
 CASES = [
@@ -65,18 +65,18 @@ CASES = [
 
 
 @pytest.mark.parametrize(("files", "code"), [pytest.param(f, c, id=i) for i, f, c in CASES])
-def test_cases(tmp_path, files, code):
+def test_failing_case_is_reported(tmp_path, files, code):
     for name, text in files.items():
         path = tmp_path / "cases" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-    found = lint(info(tmp_path, GOOD))
-    assert [c.code for c in found[:1]] == ([code] if code else [])
-    assert len(found) == len({c.path for c in found})
+    diagnostics = lint(info(tmp_path, GOOD))
+    assert [d.code for d in diagnostics[:1]] == ([code] if code else [])
+    assert len(diagnostics) == len({d.path for d in diagnostics})
 
 
 @pytest.mark.parametrize("name", ["ssm_index_layout", "mtp_tracking", "kv_copy_override", "track_index_precompute"])
-def test_the_four_patches_have_nothing_to_complain_of(name):
+def test_shipped_patches_have_no_problems(name):
     layers = "python/sglang/srt/layers/attention/"
     reads = (layers + "mamba/mamba2_metadata.py", layers + "hybrid_linear_attn_backend.py")
     codemod = str(PATCHES / name / "codemod.py")

@@ -1,12 +1,17 @@
-"""The real sources that the four patches are about, and what they replace in them."""
+"""The real sources of the four patches, and the lines that the patches replace."""
 
 from pathlib import Path
 
 from patchtool.domain.patch import Judgement
-from tests.semantic import mutate
+from tests.semantic.patches import mutate
 from tests.semantic.trees import INFOS, WheelTree, judge
 
-F1, F2, F3, F4 = "ssm_index_layout", "mtp_tracking", "kv_copy_override", "track_index_precompute"
+SSM_LAYOUT, MTP_TRACKING, KV_COPY, TRACK_INDEX = (
+    "ssm_index_layout",
+    "mtp_tracking",
+    "kv_copy_override",
+    "track_index_precompute",
+)
 REPLAY = "AscendMambaAttnBackendBase._replay_metadata"
 HYBRID = "AscendHybridLinearAttnBackend"
 VERIFY = f"{HYBRID}.update_mamba_state_after_mtp_verify"
@@ -17,7 +22,7 @@ HOOK = f"{GDN}.init_forward_metadata"
 
 
 class Upstream:
-    """One release with one file changed."""
+    """One release, in which one file can be changed."""
 
     def __init__(self, wheel: Path) -> None:
         self.tree = WheelTree.of(wheel)
@@ -29,29 +34,29 @@ class Upstream:
         return judge(patch, self.tree.written({INFOS[patch].targets[0]: data}))
 
     def result(self, patch: str, data: bytes) -> bytes:
-        """What a patch makes of a file."""
+        """The result of a patch on a file."""
         return self.judge(patch, data).contents[INFOS[patch].targets[0]]
 
 
 def replaced_lines(patch: str, data: bytes) -> range:
-    """Indices of the lines that a patch may take out."""
+    """Indices of the lines that a patch may remove."""
     text = data.decode("utf-8-sig")
-    if patch == F1:
+    if patch == SSM_LAYOUT:
         first = mutate.statement(text, REPLAY, "arange")
         last = [
             s
             for s in mutate.statements(mutate.definition(text, REPLAY))
-            if mutate.speaks_of(s, "state_indices_list_gdn")
+            if mutate.mentions(s, "state_indices_list_gdn")
         ]
         return range(mutate.span(first)[0], mutate.span(last[1])[1])
-    if patch == F4:
+    if patch == TRACK_INDEX:
         return range(*mutate.span(mutate.statement(text, EXTEND, "mamba_track_mask")))
     return range(0)
 
 
-def kept_otherwise(patch: str, before: bytes, after: bytes) -> list[bytes]:
-    """Lines outside of what is replaced that are no longer there, in order and byte for byte."""
+def lost_lines(patch: str, before: bytes, after: bytes) -> list[bytes]:
+    """Lines outside the replaced ones that are not preserved, in order and byte for byte."""
     lines = before.splitlines(keepends=True)
-    gone = replaced_lines(patch, before)
+    replaced = replaced_lines(patch, before)
     new = iter(after.splitlines(keepends=True))
-    return [raw for number, raw in enumerate(lines) if number not in gone and not any(raw == line for line in new)]
+    return [raw for number, raw in enumerate(lines) if number not in replaced and not any(raw == line for line in new)]

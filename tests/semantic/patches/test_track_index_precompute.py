@@ -5,29 +5,40 @@ from functools import partial
 
 import pytest
 
-from tests.semantic.layouts import blackened
-from tests.semantic.mutate import (
+from tests.semantic.patches.layouts import blackened
+from tests.semantic.patches.mutate import (
     Change,
     after,
-    again,
     append,
     before,
-    both,
+    chain,
     cut,
     decorate,
+    duplicate,
     edit,
     imported,
-    instead,
     rename,
     start,
+    substitute,
     to_end_of_class,
     to_new_base,
     with_parameter,
     without_parameter,
     wrap,
 )
-from tests.semantic.rows import AMBIGUOUS, APPLIED, CONFLICT, DONE, LANDED, NEEDED, Row, Wheel, check, table
-from tests.semantic.upstream import EXTEND, F4, GDN, HOOK
+from tests.semantic.patches.state_tables import (
+    AMBIGUOUS,
+    APPLIED,
+    CONFLICT,
+    DONE,
+    LANDED,
+    NEEDED,
+    Row,
+    Wheel,
+    check,
+    table,
+)
+from tests.semantic.patches.upstream import EXTEND, GDN, HOOK, TRACK_INDEX
 
 PREPARE = "_prepare_mamba_track_metadata"
 LOOK_UP = f"{GDN}.{PREPARE}"
@@ -38,10 +49,10 @@ CALL = f"self.{PREPARE}(forward_batch)"
 local = partial(rename, within=EXTEND)
 block = partial(edit, EXTEND, MASK, kind=ast.If)
 behind_block = partial(after, EXTEND, MASK, kind=ast.If)
-hook = partial(instead, HOOK, "super")
-metadata = partial(instead, EXTEND, "forward_metadata")
+hook = partial(substitute, HOOK, "super")
+metadata = partial(substitute, EXTEND, "forward_metadata")
 
-OTHERWISE = {
+NO_LONGER_MATCHING = {
     "hook-under-condition": wrap(HOOK, "super", "if self.on:"),
     "hook-in-try": wrap(HOOK, "super", "try:", "finally:", "    pass"),
     "hook-in-loop": wrap(HOOK, "super", "for _ in range(1):"),
@@ -55,7 +66,7 @@ OTHERWISE = {
     "other-hook-in-base": to_new_base(OUT_GRAPH, "Between", "AscendMambaAttnBackendBase"),
     "other-hook-without-batch": without_parameter(OUT_GRAPH, "forward_batch"),
     "hook-in-base": to_new_base(HOOK, "Between", "AscendMambaAttnBackendBase"),
-    "no-hook": both(lambda text: cut(text, HOOK)[0], lambda text: cut(text, OUT_GRAPH)[0]),
+    "no-hook": chain(lambda text: cut(text, HOOK)[0], lambda text: cut(text, OUT_GRAPH)[0]),
     "method-is-there": start(GDN, f"def {PREPARE}(self, forward_batch):\n    pass"),
     "method-is-assigned": start(GDN, f"{PREPARE} = None"),
     "method-is-spoken-of": start(EXTEND, f"self.{PREPARE}(forward_batch)"),
@@ -81,15 +92,15 @@ OTHERWISE = {
     "block-in-a-loop": wrap(EXTEND, MASK, "for _ in range(1):", kind=ast.If),
     "block-in-a-with": wrap(EXTEND, MASK, "with torch.no_grad():", kind=ast.If),
     "block-in-a-def": wrap(EXTEND, MASK, "def track():", "track()", kind=ast.If),
-    "block-gone": instead(EXTEND, MASK, kind=ast.If),
+    "block-gone": substitute(EXTEND, MASK, kind=ast.If),
     "class-renamed": rename(GDN, "AscendGDN"),
     "layer-renamed": rename("forward_extend", "extend"),
     "layer-in-base": to_new_base(EXTEND, "Between", "AscendMambaAttnBackendBase"),
 }
-UNCLEAR = {
-    "block-twice": again(EXTEND, MASK, kind=ast.If),
-    "hook-calls-twice": again(HOOK, "super"),
-    "metadata-twice": again(EXTEND, "forward_metadata"),
+DEFINED_TWICE = {
+    "block-twice": duplicate(EXTEND, MASK, kind=ast.If),
+    "hook-calls-twice": duplicate(HOOK, "super"),
+    "metadata-twice": duplicate(EXTEND, "forward_metadata"),
     "layer-twice": start(GDN, "def forward_extend(self): ..."),
     "layer-rebound": append(f"{GDN}.forward_extend = other"),
     "class-twice": append(f"class {GDN}:\n    pass"),
@@ -97,8 +108,8 @@ UNCLEAR = {
 HARMLESS = {
     "metadata-renamed": local("forward_metadata", "md"),
     "batch-renamed": local("forward_batch", "batch"),
-    "indices-renamed": both(local("conv_dst", "dst"), local("mask_indices", "rows")),
-    "states-renamed": both(local("conv_states", "states"), local("mixed_qkv_to_track", "kept")),
+    "indices-renamed": chain(local("conv_dst", "dst"), local("mask_indices", "rows")),
+    "states-renamed": chain(local("conv_states", "states"), local("mixed_qkv_to_track", "kept")),
     "more-in-the-hook": before(HOOK, "super", "self.seen = 1"),
     "layer-decorated": decorate(EXTEND, "@torch.no_grad()"),
     "hook-decorated": decorate(HOOK, "@torch.no_grad()"),
@@ -109,30 +120,30 @@ HARMLESS = {
     "hook-for-nobody": start(GDN, "def init_forward_metadata_capture(self, bs):\n    pass"),
     "another-class-has-it": append(f"class Other:\n    def {PREPARE}(self):\n        pass"),
 }
-WITHOUT_TWIN = {
+NOT_COMMUTING = {
     "type-of-the-batch-gone": imported("ForwardBatch", "from typing import Any as ForwardBatch"),
     "hook-with-another-batch": rename("forward_batch", "batch", HOOK),
     "other-hook-with-another-batch": rename("forward_batch", "batch", OUT_GRAPH),
     "batch-rebound-behind": after(HOOK, "super", "forward_batch = None"),
     "block-under-if": wrap(EXTEND, MASK, "if self.track:", kind=ast.If),
-    "batch-aliased": both(
+    "batch-aliased": chain(
         imported("ForwardBatch", "from batches import ForwardBatch as Batch"), rename("ForwardBatch", "Batch", GDN)
     ),
 }
-AS_LANDED: dict[str, Change] = {
-    "as-it-is": both(),
+STILL_LANDED: dict[str, Change] = {
+    "as-it-is": chain(),
     "reformatted": blackened(60, strings=True),
-    "under-another-name": both(rename(PREPARE, "_look_up"), rename(f"self.{PREPARE}", "self._look_up")),
+    "under-another-name": chain(rename(PREPARE, "_look_up"), rename(f"self.{PREPARE}", "self._look_up")),
     "moved": to_end_of_class(LOOK_UP),
 }
-NOT_QUITE = {
-    "one-hook-missing": instead(HOOK, PREPARE),
-    "both-hooks-missing": both(instead(HOOK, PREPARE), instead(OUT_GRAPH, PREPARE)),
-    "hook-twice": again(HOOK, PREPARE),
+NOT_EXACTLY_LANDED = {
+    "one-hook-missing": substitute(HOOK, PREPARE),
+    "both-hooks-missing": chain(substitute(HOOK, PREPARE), substitute(OUT_GRAPH, PREPARE)),
+    "hook-twice": duplicate(HOOK, PREPARE),
     "hook-under-condition": wrap(HOOK, PREPARE, "if self.on:"),
-    "hook-in-else": instead(HOOK, PREPARE, f"if self.on:\n    pass\nelse:\n    {CALL}"),
+    "hook-in-else": substitute(HOOK, PREPARE, f"if self.on:\n    pass\nelse:\n    {CALL}"),
     "hook-in-loop": wrap(HOOK, PREPARE, "for _ in range(1):"),
-    "hook-before-super": both(instead(HOOK, PREPARE), before(HOOK, "super", CALL)),
+    "hook-before-super": chain(substitute(HOOK, PREPARE), before(HOOK, "super", CALL)),
     "hook-behind-return": before(HOOK, PREPARE, "return"),
     "hook-with-another-batch": edit(HOOK, PREPARE, "(forward_batch)", "(self.batch)"),
     "method-decorated": decorate(LOOK_UP, "@once"),
@@ -141,7 +152,7 @@ NOT_QUITE = {
     "method-without-flag": edit(LOOK_UP, "has_mamba_track_mask", "has_mamba_track_mask", "on"),
     "mask-read-again": before(EXTEND, "kernel_size", f"n = forward_batch.{MASK}.any()"),
     "layer-looks-up-itself": before(EXTEND, "kernel_size", CALL),
-    "layer-twice": again(EXTEND, "has_mamba_track_mask"),
+    "layer-twice": duplicate(EXTEND, "has_mamba_track_mask"),
     "layer-shadowed": append(f"{GDN}.forward_extend = other"),
     "layer-in-a-loop": wrap(EXTEND, "has_mamba_track_mask", "for _ in range(1):"),
 }
@@ -151,13 +162,13 @@ NOT_QUITE = {
 @pytest.mark.parametrize(
     "row",
     table(
-        (CONFLICT, NEEDED, False, OTHERWISE),
-        (AMBIGUOUS, NEEDED, False, UNCLEAR),
+        (CONFLICT, NEEDED, False, NO_LONGER_MATCHING),
+        (AMBIGUOUS, NEEDED, False, DEFINED_TWICE),
         (APPLIED, NEEDED, True, HARMLESS),
-        (APPLIED, NEEDED, False, WITHOUT_TWIN),
-        (LANDED, DONE, False, AS_LANDED),
-        (CONFLICT, DONE, False, NOT_QUITE),
+        (APPLIED, NEEDED, False, NOT_COMMUTING),
+        (LANDED, DONE, False, STILL_LANDED),
+        (CONFLICT, DONE, False, NOT_EXACTLY_LANDED),
     ),
 )
-def test_the_right_state(row: Row, wheel: Wheel) -> None:
-    check(F4, row, wheel)
+def test_state_of_changed_source(row: Row, wheel: Wheel) -> None:
+    check(TRACK_INDEX, row, wheel)

@@ -5,23 +5,23 @@ from functools import partial
 
 import pytest
 
-from tests.semantic.layouts import blackened
-from tests.semantic.mutate import (
+from tests.semantic.patches.layouts import blackened
+from tests.semantic.patches.mutate import (
     Change,
     after,
-    again,
     append,
     before,
-    both,
+    chain,
     cut,
     decorate,
+    duplicate,
     edit,
     imported,
-    instead,
     rename,
     span,
     start,
     statement,
+    substitute,
     to_end_of_class,
     to_new_base,
     unwrap,
@@ -29,8 +29,19 @@ from tests.semantic.mutate import (
     without_parameter,
     wrap,
 )
-from tests.semantic.rows import AMBIGUOUS, APPLIED, CONFLICT, DONE, LANDED, NEEDED, Row, Wheel, check, table
-from tests.semantic.upstream import F2, HYBRID, VERIFY
+from tests.semantic.patches.state_tables import (
+    AMBIGUOUS,
+    APPLIED,
+    CONFLICT,
+    DONE,
+    LANDED,
+    NEEDED,
+    Row,
+    Wheel,
+    check,
+    table,
+)
+from tests.semantic.patches.upstream import HYBRID, MTP_TRACKING, VERIFY
 
 NAME = VERIFY.rpartition(".")[2]
 ROLL, MOVE = "conv_state_rollback", "move_intermediate_cache"
@@ -47,13 +58,13 @@ local = partial(rename, within=VERIFY)
 
 
 def kernels(**names: str) -> Change:
-    """Import the kernels under other names and call them so."""
+    """Import the kernels under other names and call them by those."""
     changes = [imported(real, f"from kernels import {real} as {name}") for real, name in names.items()]
-    return both(*changes, *(rename(real, name, VERIFY) for real, name in names.items()))
+    return chain(*changes, *(rename(real, name, VERIFY) for real, name in names.items()))
 
 
 def late_copy(text: str) -> str:
-    """The copy to the tracked slots moved behind the own rollback."""
+    """Move the copy to the tracked slots behind the request's own rollback."""
     first, last = span(statement(text, VERIFY, "numel", 0, ast.If))
     lines = text.split("\n")
     taken = [line.removeprefix("            ") for line in lines[first:last]]
@@ -61,7 +72,7 @@ def late_copy(text: str) -> str:
     return after(VERIFY, TARGET, *taken, nth=-1, kind=ast.If)(rest)
 
 
-IS_USED = {
+PARAMETERS_USED = {
     "helper-has-it": at_start("self._commit(mamba_track_indices, mamba_steps_to_track)"),
     "deleted": at_start("del mamba_track_indices, mamba_steps_to_track"),
     "overwritten": at_start("mamba_track_indices = None"),
@@ -72,12 +83,12 @@ IS_USED = {
     "no-steps": without_parameter(VERIFY, "mamba_steps_to_track"),
     "locals-dict": at_start("self.log(**locals())"),
 }
-NAMES_MEAN_OTHERWISE = {
+NAMES_REBOUND = {
     "alias-of-something-else": imported(MOVE, f"from kernels import something as {MOVE}"),
     "rebound-in-module": append(f"{ROLL} = None"),
     "imported-under-if": imported("torch", "if FLAG:\n    import torch"),
     "imported-in-try": imported("torch", "try:\n    import torch\nexcept ImportError:\n    torch = None"),
-    "alias-hidden": both(imported("torch", "import torch as th"), local("torch", "th"), at_start("th = th")),
+    "alias-hidden": chain(imported("torch", "import torch as th"), local("torch", "th"), at_start("th = th")),
     "torch-is-numpy": imported("torch", "import numpy as torch"),
     "torch-is-a-local": before(VERIFY, "numel", "torch = self.torch"),
     "kernel-is-a-local": at_start(f"{MOVE} = self.kernels.move"),
@@ -88,33 +99,35 @@ NAMES_MEAN_OTHERWISE = {
     "name-taken-in-a-closure": at_start("def later():\n    return track_steps"),
     "name-declared-global": at_start("global track_slots"),
 }
-NO_SCOPE = {
+SCOPE_MISSING = {
     "class-renamed": rename(HYBRID, "AscendHybridBackend"),
     "method-renamed": rename(NAME, "update_mamba_state"),
     "method-in-base": to_new_base(VERIFY, "AscendHybridBase", "HybridLinearAttnBackend"),
     "method-gone": lambda text: cut(text, VERIFY)[0],
 }
-SITE_ELSEWHERE = {
-    "in-loop": both(bare, wrap(VERIFY, ROLL, "for _ in range(2):")),
+SITE_MOVED = {
+    "in-loop": chain(bare, wrap(VERIFY, ROLL, "for _ in range(2):")),
     "in-loop-over-a-name": wrap(VERIFY, ROLL, "for ssm_states in (ssm_states,):"),
-    "in-while": both(bare, wrap(VERIFY, ROLL, "while True:", "    break")),
-    "in-with": both(bare, wrap(VERIFY, ROLL, "with torch.no_grad():")),
-    "in-try": both(bare, wrap(VERIFY, ROLL, "try:", "finally:", "    pass")),
-    "in-handler": both(bare, instead(VERIFY, ROLL, f"try:\n    self.go()\nexcept ValueError:\n    {OWN_ROLL}")),
-    "in-match": both(bare, instead(VERIFY, ROLL, f"match self.kind:\n    case 1:\n        {OWN_ROLL}")),
-    "in-def": both(bare, wrap(VERIFY, ROLL, "def roll():", "roll()")),
-    "in-lambda": both(bare, instead(VERIFY, ROLL, f"roll = lambda: {OWN_ROLL}")),
+    "in-while": chain(bare, wrap(VERIFY, ROLL, "while True:", "    break")),
+    "in-with": chain(bare, wrap(VERIFY, ROLL, "with torch.no_grad():")),
+    "in-try": chain(bare, wrap(VERIFY, ROLL, "try:", "finally:", "    pass")),
+    "in-handler": chain(bare, substitute(VERIFY, ROLL, f"try:\n    self.go()\nexcept ValueError:\n    {OWN_ROLL}")),
+    "in-match": chain(bare, substitute(VERIFY, ROLL, f"match self.kind:\n    case 1:\n        {OWN_ROLL}")),
+    "in-def": chain(bare, wrap(VERIFY, ROLL, "def roll():", "roll()")),
+    "in-lambda": chain(bare, substitute(VERIFY, ROLL, f"roll = lambda: {OWN_ROLL}")),
     "under-another-if": wrap(VERIFY, ROLL, "if self.enable_rollback:"),
     "under-a-longer-if": condition(f"{TARGET}.numel() > 0 and self.on"),
     "under-another-size": condition(f"{TARGET}.numel() > 1"),
-    "in-else": both(bare, instead(VERIFY, ROLL, f"if self.lazy:\n    pass\nelse:\n    {OWN_ROLL}")),
-    "gone": instead(VERIFY, "numel"),
-    "commit-gone": instead(VERIFY, MOVE),
+    "in-else": chain(bare, substitute(VERIFY, ROLL, f"if self.lazy:\n    pass\nelse:\n    {OWN_ROLL}")),
+    "gone": substitute(VERIFY, "numel"),
+    "commit-gone": substitute(VERIFY, MOVE),
     "commit-under-if": wrap(VERIFY, MOVE, "if self.commit:"),
     "commit-to-tracked": edit(VERIFY, MOVE, TARGET, "mamba_track_indices"),
-    "by-keywords": instead(VERIFY, ROLL, f"{ROLL}(conv=conv_states, idx={TARGET}, steps={STEPS}, d=draft_token_num)"),
-    "splatted": instead(VERIFY, ROLL, f"{ROLL}(*arguments)"),
-    "two-on-a-line": both(bare, instead(VERIFY, ROLL, f"n = 1; {OWN_ROLL}")),
+    "by-keywords": substitute(
+        VERIFY, ROLL, f"{ROLL}(conv=conv_states, idx={TARGET}, steps={STEPS}, d=draft_token_num)"
+    ),
+    "splatted": substitute(VERIFY, ROLL, f"{ROLL}(*arguments)"),
+    "two-on-a-line": chain(bare, substitute(VERIFY, ROLL, f"n = 1; {OWN_ROLL}")),
     "behind-return": between("return"),
     "behind-raise": between("raise NotImplementedError"),
     "behind-two-returns": between("if self.a:\n    return\nelse:\n    return"),
@@ -160,7 +173,7 @@ REBOUND = {
     "steps-bumped": between(f"{STEPS} += 1"),
     "swapped": between(f"{STEPS}, {SOURCE} = {SOURCE}, {STEPS}"),
 }
-NOT_PLAIN = {
+NOT_PLAIN_OR_TWICE = {
     "lambda-in-class": start(HYBRID, f"{NAME} = lambda self, *a: None"),
     "second-def": start(HYBRID, f"def {NAME}(self): ..."),
     "second-def-under-if": start(HYBRID, f"if FLAG:\n    def {NAME}(self): ..."),
@@ -172,8 +185,8 @@ NOT_PLAIN = {
     "monkeypatched": append(f"{HYBRID}.{NAME} = other"),
     "monkeypatched-under-if": append(f"if FLAG:\n    {HYBRID}.{NAME} = other"),
     "setattr": append(f"setattr({HYBRID}, '{NAME}', other)"),
-    "own-twice": again(VERIFY, ROLL),
-    "own-commit-twice": again(VERIFY, MOVE),
+    "own-twice": duplicate(VERIFY, ROLL),
+    "own-commit-twice": duplicate(VERIFY, MOVE),
 }
 HARMLESS = {
     "in-string": at_start('logger.debug("mamba_track_indices")'),
@@ -181,18 +194,18 @@ HARMLESS = {
     "own-under-len": condition(f"len({TARGET}) > 0"),
     "own-under-shape": condition(f"{TARGET}.shape[0] > 0"),
     "own-under-truth": condition(f"{TARGET}.numel()"),
-    "own-result-kept": instead(VERIFY, ROLL, f"done = {OWN_ROLL}", nth=-1),
-    "own-commit-after": both(instead(VERIFY, MOVE), after(VERIFY, "numel", OWN_MOVE, nth=-1, kind=ast.If)),
-    "own-on-the-header-line": instead(VERIFY, "numel", f"if {TARGET}.numel() > 0: {OWN_ROLL}", nth=-1),
+    "own-result-kept": substitute(VERIFY, ROLL, f"done = {OWN_ROLL}", nth=-1),
+    "own-commit-after": chain(substitute(VERIFY, MOVE), after(VERIFY, "numel", OWN_MOVE, nth=-1, kind=ast.If)),
+    "own-on-the-header-line": substitute(VERIFY, "numel", f"if {TARGET}.numel() > 0: {OWN_ROLL}", nth=-1),
     "statement-between": between("log.debug(self)"),
     "comprehension-of-the-same-name": between(f"n = [{TARGET} for {TARGET} in self.all]"),
     "accepted-steps": local("last_correct_step_indices", "accepted_steps"),
     "num-correct-drafts": local("last_correct_step_indices", "num_correct_drafts"),
-    "request-number": both(with_parameter(VERIFY, "request_number", 1), instead(VERIFY, "request_number")),
+    "request-number": chain(with_parameter(VERIFY, "request_number", 1), substitute(VERIFY, "request_number")),
     "no-model": without_parameter(VERIFY, "model"),
     "more-parameters": with_parameter(VERIFY, "req_pool_indices"),
-    "targets-renamed": both(local(TARGET, "dst"), local(SOURCE, "src"), local(STEPS, "steps")),
-    "states-renamed": both(local("ssm_states", "ssm"), local("conv_states", "conv")),
+    "targets-renamed": chain(local(TARGET, "dst"), local(SOURCE, "src"), local(STEPS, "steps")),
+    "states-renamed": chain(local("ssm_states", "ssm"), local("conv_states", "conv")),
     "decorated": decorate(VERIFY, "@torch.no_grad()"),
     "class-decorated": decorate(HYBRID, "@final"),
     "assert-in-front": at_start("assert self is not None"),
@@ -202,30 +215,30 @@ HARMLESS = {
 ALIASED = {
     "rollback": kernels(conv_state_rollback="roll"),
     "both": kernels(conv_state_rollback="roll", move_intermediate_cache="move"),
-    "torch": both(imported("torch", "import torch as th"), local("torch", "th")),
+    "torch": chain(imported("torch", "import torch as th"), local("torch", "th")),
 }
-AS_LANDED: dict[str, Change] = {
-    "as-it-is": both(),
+STILL_LANDED: dict[str, Change] = {
+    "as-it-is": chain(),
     "reformatted": blackened(60, strings=True),
-    "renamed": both(local(TARGET, "dst"), local("track_mask", "mask")),
+    "renamed": chain(local(TARGET, "dst"), local("track_mask", "mask")),
     "moved-in-class": to_end_of_class(VERIFY),
 }
-NOT_QUITE = {
+NOT_EXACTLY_LANDED = {
     "late-copy": late_copy,
     "own-steps": edit(VERIFY, MOVE, "mamba_steps_to_track", STEPS, nth=1),
     "in-a-loop": wrap(VERIFY, MOVE, "for _ in range(2):", nth=1),
     "under-another-if": wrap(VERIFY, MOVE, "if self.track:", nth=1),
-    "commit-twice": again(VERIFY, MOVE, nth=1),
-    "rollback-twice": again(VERIFY, ROLL, nth=1),
-    "rollback-missing": instead(VERIFY, ROLL, "pass", nth=1),
-    "copy-missing": instead(VERIFY, "numel", kind=ast.If),
+    "commit-twice": duplicate(VERIFY, MOVE, nth=1),
+    "rollback-twice": duplicate(VERIFY, ROLL, nth=1),
+    "rollback-missing": substitute(VERIFY, ROLL, "pass", nth=1),
+    "copy-missing": substitute(VERIFY, "numel", kind=ast.If),
     "steps-rebound-later": before(VERIFY, "numel", f"mamba_steps_to_track = {STEPS}", nth=-1),
-    "commit-missing": instead(VERIFY, MOVE, nth=1),
+    "commit-missing": substitute(VERIFY, MOVE, nth=1),
     "kernel-imported-inside": at_start(f"from other import slow as {ROLL}"),
 }
 
 
-UNCLEAR = {
+DEFINED_TWICE = {
     "own-slots": edit(VERIFY, MOVE, "mamba_track_indices", TARGET, nth=1),
     "parameter-overwritten": at_start("mamba_track_indices = self.mine"),
     "behind-return": between("return"),
@@ -237,15 +250,15 @@ UNCLEAR = {
 @pytest.mark.parametrize(
     "row",
     table(
-        *((CONFLICT, NEEDED, False, t) for t in (IS_USED, NAMES_MEAN_OTHERWISE, NO_SCOPE, SITE_ELSEWHERE, REBOUND)),
+        *((CONFLICT, NEEDED, False, t) for t in (PARAMETERS_USED, NAMES_REBOUND, SCOPE_MISSING, SITE_MOVED, REBOUND)),
         (CONFLICT, NEEDED, False, {"behind-a-conditional-return": between("if draft is None:\n    return")}),
-        (AMBIGUOUS, NEEDED, False, NOT_PLAIN),
+        (AMBIGUOUS, NEEDED, False, NOT_PLAIN_OR_TWICE),
         (APPLIED, NEEDED, True, HARMLESS),
         (APPLIED, NEEDED, False, ALIASED),
-        (LANDED, DONE, False, AS_LANDED),
-        (CONFLICT, DONE, False, NOT_QUITE),
-        (AMBIGUOUS, DONE, False, UNCLEAR),
+        (LANDED, DONE, False, STILL_LANDED),
+        (CONFLICT, DONE, False, NOT_EXACTLY_LANDED),
+        (AMBIGUOUS, DONE, False, DEFINED_TWICE),
     ),
 )
-def test_the_right_state(row: Row, wheel: Wheel) -> None:
-    check(F2, row, wheel)
+def test_state_of_changed_source(row: Row, wheel: Wheel) -> None:
+    check(MTP_TRACKING, row, wheel)

@@ -1,4 +1,4 @@
-"""Neither the engine nor a codemod knows a release: it would be fitted to the files that were at hand."""
+"""Neither the engine nor a codemod names a release, since it would then be fitted to known files."""
 
 import re
 from pathlib import Path
@@ -12,5 +12,5 @@ NUMBER = re.compile(r"\b\d+\.\d+\.\d+|\.post\d|\bv\d+\.\d|[0-9a-f]{12,}")
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_no_release_and_no_digest(path: Path) -> None:
+def test_no_release_number_and_no_digest(path: Path) -> None:
     assert NUMBER.findall(path.read_text()) == []

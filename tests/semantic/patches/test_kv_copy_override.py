@@ -4,13 +4,13 @@ from functools import partial
 
 import pytest
 
-from tests.semantic.layouts import blackened
-from tests.semantic.mutate import (
+from tests.semantic.patches.layouts import blackened
+from tests.semantic.patches.mutate import (
     Change,
     append,
     bases,
     before_class,
-    both,
+    chain,
     cut,
     decorate,
     edit,
@@ -20,8 +20,19 @@ from tests.semantic.mutate import (
     to_end_of_class,
     with_parameter,
 )
-from tests.semantic.rows import AMBIGUOUS, APPLIED, CONFLICT, DONE, LANDED, NEEDED, Row, Wheel, check, table
-from tests.semantic.upstream import F3, POOL
+from tests.semantic.patches.state_tables import (
+    AMBIGUOUS,
+    APPLIED,
+    CONFLICT,
+    DONE,
+    LANDED,
+    NEEDED,
+    Row,
+    Wheel,
+    check,
+    table,
+)
+from tests.semantic.patches.upstream import KV_COPY, POOL
 
 NAME = "_init_kv_copy_and_warmup"
 BODY = f"    def {NAME}(self):\n        self._kv_copy_config = None"
@@ -32,15 +43,15 @@ off = partial(edit, METHOD, "_kv_copy_config")
 
 
 def mixin(name: str, body: str, names: str) -> Change:
-    return both(before_class(POOL, f"class {name}:\n{body}"), bases(POOL, names))
+    return chain(before_class(POOL, f"class {name}:\n{body}"), bases(POOL, names))
 
 
-OTHERWISE = {
+NO_LONGER_MATCHING = {
     "mixin-from-elsewhere": bases(POOL, f"NoKvCopyMixin, {BASE}"),
     "mixin-behind-another": mixin("NoKv", BODY, f"Other, NoKv, {BASE}"),
     "mixin-with-another-body": mixin("NoKv", BODY.replace("None", "1"), f"NoKv, {BASE}"),
     "mixin-twice": mixin("NoKv", f"{BODY}\n\n{BODY}", f"NoKv, {BASE}"),
-    "mixin-that-derives-from-elsewhere": both(
+    "mixin-that-derives-from-elsewhere": chain(
         before_class(POOL, "class NoKv(Far):\n    pass"), bases(POOL, f"NoKv, {BASE}")
     ),
     "another-base": bases(POOL, "KVCache"),
@@ -70,7 +81,7 @@ OTHERWISE = {
     "method-before-renamed": rename("_create_buffers", "_make_buffers"),
     "method-before-gone": lambda text: cut(text, f"{POOL}._create_buffers")[0],
 }
-UNCLEAR = {
+DEFINED_TWICE = {
     "class-twice": append(f"class {POOL}:\n    pass"),
     "class-rebound": append(f"{POOL} = wrap({POOL})"),
     "class-deleted": append(f"del {POOL}"),
@@ -78,18 +89,18 @@ UNCLEAR = {
     "method-before-twice": in_class("def _create_buffers(self):\n    pass"),
 }
 HARMLESS: dict[str, Change] = {
-    "as-it-is": both(),
+    "as-it-is": chain(),
     "mixin-in-the-file": mixin("Logs", "    def log(self):\n        pass", f"Logs, {BASE}"),
-    "base-under-another-name": both(imported(BASE, f"from pools import {BASE} as Base"), bases(POOL, "Base")),
-    "base-by-module": both(bases(POOL, f"memory_pool.{BASE}")),
+    "base-under-another-name": chain(imported(BASE, f"from pools import {BASE} as Base"), bases(POOL, "Base")),
+    "base-by-module": chain(bases(POOL, f"memory_pool.{BASE}")),
     "method-before-decorated": decorate(f"{POOL}._create_buffers", "@torch.no_grad()"),
     "class-decorated": decorate(POOL, "@final", "@register('npu')"),
     "constructor-changed": with_parameter(f"{POOL}.__init__", "v_head_dim"),
     "another-class-has-it": append(f"class Other:\n{BODY}"),
     "another-pool-has-it": append(f"Other.{NAME} = f"),
 }
-AS_LANDED: dict[str, Change] = {
-    "as-it-is": both(),
+STILL_LANDED: dict[str, Change] = {
+    "as-it-is": chain(),
     "reformatted": blackened(70, strings=True),
     "moved": to_end_of_class(METHOD),
     "with-a-docstring": start(METHOD, '"""Off."""'),
@@ -98,7 +109,7 @@ INHERITED = {
     "by-a-mixin": mixin("NoKv", BODY, f"NoKv, {BASE}"),
     "by-a-base-between": mixin("NoKv", BODY, "NoKv"),
 }
-NOT_QUITE = {
+NOT_EXACTLY_LANDED = {
     "with-a-parameter-that-nobody-gives": with_parameter(METHOD, "warm"),
     "decorated": decorate(METHOD, "@skip"),
     "another-value": off("None", "False"),
@@ -114,16 +125,16 @@ NOT_QUITE = {
 @pytest.mark.parametrize(
     "row",
     table(
-        (CONFLICT, NEEDED, False, OTHERWISE),
-        (AMBIGUOUS, NEEDED, False, UNCLEAR),
+        (CONFLICT, NEEDED, False, NO_LONGER_MATCHING),
+        (AMBIGUOUS, NEEDED, False, DEFINED_TWICE),
         (APPLIED, NEEDED, True, HARMLESS),
         (APPLIED, NEEDED, False, {"method-moved": to_end_of_class(f"{POOL}._create_buffers")}),
-        (LANDED, DONE, False, AS_LANDED),
+        (LANDED, DONE, False, STILL_LANDED),
         (LANDED, NEEDED, False, {"by-a-mixin": INHERITED["by-a-mixin"]}),
         (CONFLICT, NEEDED, False, {"by-a-base-of-nothing": INHERITED["by-a-base-between"]}),
-        (CONFLICT, DONE, False, NOT_QUITE),
+        (CONFLICT, DONE, False, NOT_EXACTLY_LANDED),
         (AMBIGUOUS, DONE, False, {"class-twice": append(f"class {POOL}:\n    pass")}),
     ),
 )
-def test_the_right_state(row: Row, wheel: Wheel) -> None:
-    check(F3, row, wheel)
+def test_state_of_changed_source(row: Row, wheel: Wheel) -> None:
+    check(KV_COPY, row, wheel)

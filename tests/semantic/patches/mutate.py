@@ -1,7 +1,6 @@
-"""Changes to real sources, made by name and by syntax: no line of upstream's code is quoted here.
+"""Changes to real sources, by symbol and syntax, so that no line of upstream's code is quoted here.
 
-A change takes a text and gives a text. Statements are found by an identifier that they speak of themselves, blocks that
-they hold left out.
+A change maps a text to a text. A statement is located by an identifier that it mentions outside its blocks.
 """
 
 import ast
@@ -26,18 +25,18 @@ def statements(node: ast.AST) -> Iterator[ast.stmt]:
         yield from statements(child)
 
 
-def speaks_of(node: ast.AST, name: str) -> bool:
-    """Whether a statement itself mentions an identifier."""
+def mentions(node: ast.AST, name: str) -> bool:
+    """Whether a statement mentions an identifier, the statements inside it left out."""
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.stmt):
             continue
-        if name in (getattr(child, "id", None), getattr(child, "attr", None)) or speaks_of(child, name):
+        if name in (getattr(child, "id", None), getattr(child, "attr", None)) or mentions(child, name):
             return True
     return False
 
 
 def statement(text: str, symbol: str, name: str, nth: int = 0, kind: type[ast.stmt] = ast.stmt) -> ast.stmt:
-    found = [s for s in statements(definition(text, symbol)) if isinstance(s, kind) and speaks_of(s, name)]
+    found = [s for s in statements(definition(text, symbol)) if isinstance(s, kind) and mentions(s, name)]
     return found[nth]
 
 
@@ -54,7 +53,7 @@ def _put(text: str, start: int, stop: int, indent: int, lines: tuple[str, ...]) 
 
 
 def start(symbol: str, *lines: str) -> Change:
-    """Insert at the start of a function, behind its docstring, or of a class."""
+    """Insert lines at the start of a function, behind its docstring, or of a class."""
 
     def change(text: str) -> str:
         node = definition(text, symbol)
@@ -81,8 +80,8 @@ def after(symbol: str, name: str, *lines: str, nth: int = 0, kind: type[ast.stmt
     return change
 
 
-def instead(symbol: str, name: str, *lines: str, nth: int = 0, kind: type[ast.stmt] = ast.stmt) -> Change:
-    """Put lines in place of a statement; none takes it out."""
+def substitute(symbol: str, name: str, *lines: str, nth: int = 0, kind: type[ast.stmt] = ast.stmt) -> Change:
+    """Replace a statement by lines; no lines remove it."""
 
     def change(text: str) -> str:
         node = statement(text, symbol, name, nth, kind)
@@ -91,8 +90,8 @@ def instead(symbol: str, name: str, *lines: str, nth: int = 0, kind: type[ast.st
     return change
 
 
-def again(symbol: str, name: str, nth: int = 0, kind: type[ast.stmt] = ast.stmt, indent: int = 0) -> Change:
-    """Write a statement a second time."""
+def duplicate(symbol: str, name: str, nth: int = 0, kind: type[ast.stmt] = ast.stmt, indent: int = 0) -> Change:
+    """Repeat a statement."""
 
     def change(text: str) -> str:
         first, last = span(statement(text, symbol, name, nth, kind))
@@ -103,7 +102,7 @@ def again(symbol: str, name: str, nth: int = 0, kind: type[ast.stmt] = ast.stmt,
 
 
 def wrap(symbol: str, name: str, header: str, *tail: str, nth: int = 0, kind: type[ast.stmt] = ast.stmt) -> Change:
-    """Put a statement under a header line."""
+    """Indent a statement under a header line."""
 
     def change(text: str) -> str:
         node = statement(text, symbol, name, nth, kind)
@@ -118,7 +117,7 @@ def wrap(symbol: str, name: str, header: str, *tail: str, nth: int = 0, kind: ty
 
 
 def unwrap(symbol: str, name: str, nth: int = 0) -> Change:
-    """Take the header of an ``if`` away and leave what it holds."""
+    """Replace an ``if`` by its body."""
 
     def change(text: str) -> str:
         node = statement(text, symbol, name, nth, ast.If)
@@ -147,7 +146,7 @@ def rename(old: str, new: str, within: str = "") -> Change:
 
 
 def edit(symbol: str, name: str, old: str, new: str, nth: int = 0, kind: type[ast.stmt] = ast.stmt) -> Change:
-    """Replace words inside one statement."""
+    """Replace text inside one statement."""
 
     def change(text: str) -> str:
         first, last = span(statement(text, symbol, name, nth, kind))
@@ -160,7 +159,7 @@ def edit(symbol: str, name: str, old: str, new: str, nth: int = 0, kind: type[as
 
 
 def signature(symbol: str, spec: Callable[[ast.arguments], None]) -> Change:
-    """Change a function's parameters; its signature is then on one line."""
+    """Change a function's parameters; puts the signature on one line."""
 
     def change(text: str) -> str:
         node = definition(text, symbol)
@@ -199,14 +198,14 @@ def decorate(symbol: str, *lines: str) -> Change:
 
 
 def cut(text: str, symbol: str) -> tuple[str, list[str]]:
-    """Take a definition out: the text without it, and its lines."""
+    """Remove a definition; returns the text without it, and its lines."""
     first, last = span(definition(text, symbol))
     lines = text.split("\n")
     return "\n".join([*lines[:first], *lines[last:]]), lines[first:last]
 
 
 def to_end_of_class(symbol: str) -> Change:
-    """Move a method behind all others."""
+    """Move a method to the end of its class."""
 
     def change(text: str) -> str:
         rest, lines = cut(text, symbol)
@@ -218,7 +217,7 @@ def to_end_of_class(symbol: str) -> Change:
 
 
 def to_new_base(symbol: str, name: str, above: str) -> Change:
-    """Move a method to a new class in front of its own, which then derives from it."""
+    """Move a method to a new base class."""
 
     def change(text: str) -> str:
         owner = symbol.rpartition(".")[0]
@@ -232,7 +231,7 @@ def to_new_base(symbol: str, name: str, above: str) -> Change:
 
 
 def bases(symbol: str, names: str) -> Change:
-    """Give a class other bases."""
+    """Replace a class's bases."""
 
     def change(text: str) -> str:
         first = definition(text, symbol).lineno - 1
@@ -256,7 +255,7 @@ def append(*lines: str) -> Change:
 
 
 def imported(name: str, line: str) -> Change:
-    """Import a name in another way: its own import is taken out, and a line put in front of the others."""
+    """Replace the import of a name by another line."""
 
     def change(text: str) -> str:
         for node in ast.parse(text).body:
@@ -271,10 +270,10 @@ def imported(name: str, line: str) -> Change:
     return change
 
 
-def both(*changes: Change) -> Change:
+def chain(*changes: Change) -> Change:
     def change(text: str) -> str:
-        for each in changes:
-            text = each(text)
+        for single in changes:
+            text = single(text)
         return text
 
     return change

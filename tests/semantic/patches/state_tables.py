@@ -1,4 +1,4 @@
-"""Tables of changed sources: what a patch must say to each."""
+"""Tables of changed sources with the state that a patch must have on each."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,9 +9,9 @@ import pytest
 from _pytest.mark.structures import ParameterSet
 
 from patchtool.domain.state import State
-from tests.semantic.layouts import normal
-from tests.semantic.mutate import Change
-from tests.semantic.upstream import Upstream, kept_otherwise
+from tests.semantic.patches.layouts import normal
+from tests.semantic.patches.mutate import Change
+from tests.semantic.patches.upstream import Upstream, lost_lines
 
 Wheel = Callable[..., Path]
 APPLIED, LANDED, CONFLICT, AMBIGUOUS = State.APPLIED, State.LANDED, State.CONFLICT, State.AMBIGUOUS
@@ -23,10 +23,10 @@ class Row:
     """One changed source.
 
     Args:
-        state: What the patch must come to.
-        change: What was done to the real source.
-        on: Which release's source.
-        commutes: Whether the change can as well be made to the patched file, and must give the same.
+        state: The expected state.
+        change: The change to the real source.
+        on: The release of the source.
+        commutes: Whether changing the patched file instead must give the same result.
     """
 
     state: State
@@ -36,7 +36,7 @@ class Row:
 
 
 def table(*groups: tuple[State, str, bool, dict[str, Change]]) -> list[ParameterSet]:
-    """Rows as parameters, with ids."""
+    """Return rows as pytest parameters with ids."""
     rows = []
     for state, on, commutes, changes in groups:
         for name, change in changes.items():
@@ -50,18 +50,18 @@ def upstream(wheel: Path) -> Upstream:
 
 
 def check(patch: str, row: Row, wheel: Wheel) -> None:
-    """Judge the changed source, and look at what would be written with other eyes than the tool's."""
+    """Judge the changed source, and verify what would be written independently of the tool."""
     real = upstream(wheel(row.on))
     text = real.text(patch)
     changed = row.change(text).encode()
-    found = real.judge(patch, changed)
-    assert (found.state, found.trace) == (row.state, ""), (found.reason, found.detail)
+    judgement = real.judge(patch, changed)
+    assert (judgement.state, judgement.trace) == (row.state, ""), (judgement.reason, judgement.detail)
     if row.state is not APPLIED:
-        assert not found.contents
-        assert row.state is LANDED or (found.reason and found.detail)
+        assert not judgement.contents
+        assert row.state is LANDED or (judgement.reason and judgement.detail)
         return
-    (result,) = found.contents.values()
-    assert kept_otherwise(patch, changed, result) == []
+    (result,) = judgement.contents.values()
+    assert lost_lines(patch, changed, result) == []
     assert real.judge(patch, result).state is LANDED
     if row.commutes:
         plain = real.result(patch, text.encode()).decode()

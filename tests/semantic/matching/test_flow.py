@@ -1,4 +1,4 @@
-"""What names mean at a statement, and where control comes to."""
+"""Values of names and reachability at a statement."""
 
 # mypy: allow-untyped-defs, allow-incomplete-defs, disable-error-code="call-overload,index"
 
@@ -13,7 +13,7 @@ from patchtool.semantic.matching.flow import DataFlow
 
 
 def at_mark(body: str, name: str = "x") -> tuple[bool, str | None, bool]:
-    """Whether ``mark()`` is reachable, what the name means there, and whether a return may come first."""
+    """Whether ``mark()`` is reachable, the value of the name there, and whether a return may come first."""
     text = "def f(self, p, q):\n" + textwrap.indent(textwrap.dedent(body), "    ")
     function = ast.parse(text).body[0]
     assert isinstance(function, ast.FunctionDef)
@@ -24,13 +24,12 @@ def at_mark(body: str, name: str = "x") -> tuple[bool, str | None, bool]:
     )  # fmt: skip
     if not flow.reachable(mark):
         return False, None, False
-    known = name in flow.definitely_assigned(mark)
-    meaning = flow.value(ast.Name(name, ast.Load()), mark)
-    text = ast.unparse(meaning) if known else "unassigned"
+    assigned = name in flow.definitely_assigned(mark)
+    text = ast.unparse(flow.value(ast.Name(name, ast.Load()), mark)) if assigned else "unassigned"
     return True, "?" if "\0" in text else text, flow.may_have_returned(mark)
 
 
-MEANINGS = [
+VALUES = [
     ("plain", "x = p\nmark()", "p"),
     ("chain", "a = p\nx = a\nmark()", "p"),
     ("cast", "x = p.to(torch.int64)\nmark()", "p"),
@@ -82,9 +81,9 @@ MEANINGS = [
 ]
 
 
-@pytest.mark.parametrize(("body", "meaning"), [pytest.param(b, m, id=i) for i, b, m in MEANINGS])
-def test_meaning(body, meaning):
-    assert at_mark(body)[1] == meaning
+@pytest.mark.parametrize(("body", "value"), [pytest.param(b, m, id=i) for i, b, m in VALUES])
+def test_value_of_name(body, value):
+    assert at_mark(body)[1] == value
 
 
 CONTROL = [
@@ -109,5 +108,5 @@ CONTROL = [
 
 
 @pytest.mark.parametrize(("body", "reachable", "returned"), [pytest.param(b, r, e, id=i) for i, b, r, e in CONTROL])
-def test_control(body, reachable, returned):
+def test_reachability(body, reachable, returned):
     assert at_mark(body)[::2] == (reachable, returned)

@@ -1,4 +1,4 @@
-"""The four patches on the real sources written otherwise: other bytes, same meaning, and no foreign byte touched."""
+"""The four patches on real sources in other layouts and encodings: same result, and no other byte changed."""
 
 import ast
 import random
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from patchtool.domain.state import State
 from patchtool.semantic.kind import SemanticKind
-from tests.semantic.layouts import (
+from tests.semantic.patches.layouts import (
     blackened,
     blank_lines,
     comments,
@@ -22,10 +22,23 @@ from tests.semantic.layouts import (
     tabs,
     two_blanks,
 )
-from tests.semantic.mutate import Change, both, definition, rename, to_end_of_class
-from tests.semantic.rows import DONE, NEEDED, Wheel, upstream
+from tests.semantic.patches.mutate import Change, chain, definition, rename, to_end_of_class
+from tests.semantic.patches.state_tables import DONE, NEEDED, Wheel, upstream
+from tests.semantic.patches.upstream import (
+    EXTEND,
+    GDN,
+    HYBRID,
+    KV_COPY,
+    MTP_TRACKING,
+    POOL,
+    REPLAY,
+    SSM_LAYOUT,
+    TRACK_INDEX,
+    VERIFY,
+    Upstream,
+    lost_lines,
+)
 from tests.semantic.trees import INFOS, SERIES
-from tests.semantic.upstream import EXTEND, F1, F2, F3, F4, GDN, HYBRID, POOL, REPLAY, VERIFY, Upstream, kept_otherwise
 
 Bytes = Callable[[str], bytes]
 BOM = b"\xef\xbb\xbf"
@@ -49,11 +62,11 @@ LAYOUTS: dict[str, Bytes] = {
     "bom": encoded(as_it_is, BOM),
     "bom-and-crlf": encoded(crlf, BOM),
     "tabs": encoded(tabs),
-    "tabs-and-crlf": encoded(both(tabs, crlf)),
+    "tabs-and-crlf": encoded(chain(tabs, crlf)),
     "two-blanks": encoded(two_blanks),
     "form-feeds": encoded(form_feeds),
     "no-final-newline": encoded(no_final_newline),
-    "no-final-newline-crlf": encoded(both(no_final_newline, crlf)),
+    "no-final-newline-crlf": encoded(chain(no_final_newline, crlf)),
     "blank-lines": encoded(blank_lines),
     "comments": encoded(comments),
     "latin-1": encoded(other_words, encoding="latin-1"),
@@ -71,14 +84,22 @@ UNREADABLE: dict[str, Bytes] = {
     "python-2": lambda text: text.encode() + b"print 'x'\n",
 }
 HARMLESS: dict[str, list[Change]] = {
-    F1: [
+    SSM_LAYOUT: [
         rename("ssm_state_indices", "slots", REPLAY),
         rename("num_padding", "padded", REPLAY),
         to_end_of_class(REPLAY),
     ],
-    F2: [rename("last_steps", "steps", VERIFY), rename("dst_indices_tensor", "dst", VERIFY), to_end_of_class(VERIFY)],
-    F3: [to_end_of_class(f"{POOL}.get_cpu_copy"), to_end_of_class(f"{POOL}.set_kv_buffer")],
-    F4: [rename("conv_dst", "dst", EXTEND), rename("forward_metadata", "meta", EXTEND), to_end_of_class(EXTEND)],
+    MTP_TRACKING: [
+        rename("last_steps", "steps", VERIFY),
+        rename("dst_indices_tensor", "dst", VERIFY),
+        to_end_of_class(VERIFY),
+    ],
+    KV_COPY: [to_end_of_class(f"{POOL}.get_cpu_copy"), to_end_of_class(f"{POOL}.set_kv_buffer")],
+    TRACK_INDEX: [
+        rename("conv_dst", "dst", EXTEND),
+        rename("forward_metadata", "meta", EXTEND),
+        to_end_of_class(EXTEND),
+    ],
 }
 REFORMATS: list[Change] = [
     blank_lines,
@@ -89,27 +110,27 @@ REFORMATS: list[Change] = [
 ]
 
 
-def applied_right(real: Upstream, patch: str, data: bytes) -> bytes:
-    found = real.judge(patch, data)
-    assert (found.state, found.detail) == (State.APPLIED, "")
-    (result,) = found.contents.values()
-    again = real.judge(patch, result)
-    assert (again.state, again.contents) == (State.LANDED, {})
+def checked_result(real: Upstream, patch: str, data: bytes) -> bytes:
+    judgement = real.judge(patch, data)
+    assert (judgement.state, judgement.detail) == (State.APPLIED, "")
+    (result,) = judgement.contents.values()
+    second = real.judge(patch, result)
+    assert (second.state, second.contents) == (State.LANDED, {})
     return result
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("patch", SERIES)
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_another_layout_gives_the_same(patch: str, layout: str, wheel: Wheel) -> None:
+def test_layout_does_not_change_the_result(patch: str, layout: str, wheel: Wheel) -> None:
     real = upstream(wheel(NEEDED))
     text = real.text(patch)
     data = LAYOUTS[layout](text)
-    result = applied_right(real, patch, data)
+    result = checked_result(real, patch, data)
     plain = real.result(patch, text.encode())
     if layout != "latin-1":
         assert normal(result) == normal(plain)
-        assert kept_otherwise(patch, data, result) == []
+        assert lost_lines(patch, data, result) == []
     assert result.startswith(BOM) == data.startswith(BOM)
     assert (b"\r\n" in result) == (b"\r\n" in data)
     assert (b"\n" in result.replace(b"\r\n", b"")) == (b"\n" in data.replace(b"\r\n", b""))
@@ -123,29 +144,29 @@ def test_another_layout_gives_the_same(patch: str, layout: str, wheel: Wheel) ->
 @pytest.mark.slow
 @pytest.mark.parametrize("patch", SERIES)
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_landed_is_landed_in_any_layout(patch: str, layout: str, wheel: Wheel) -> None:
+def test_landed_does_not_depend_on_layout(patch: str, layout: str, wheel: Wheel) -> None:
     real = upstream(wheel(DONE))
     assert real.judge(patch, LAYOUTS[layout](real.text(patch))).state is State.LANDED
 
 
 @pytest.mark.parametrize("patch", SERIES)
 @pytest.mark.parametrize("layout", UNREADABLE)
-def test_what_cannot_be_read_is_a_conflict(patch: str, layout: str, wheel: Wheel) -> None:
+def test_unparsable_source_is_a_conflict(patch: str, layout: str, wheel: Wheel) -> None:
     real = upstream(wheel(NEEDED))
-    found = real.judge(patch, UNREADABLE[layout](real.text(patch)))
-    assert (found.state, found.reason, found.contents) == (State.CONFLICT, "target-unparsable", {})
-    assert ".py" in found.detail
+    judgement = real.judge(patch, UNREADABLE[layout](real.text(patch)))
+    assert (judgement.state, judgement.reason, judgement.contents) == (State.CONFLICT, "target-unparsable", {})
+    assert ".py" in judgement.detail
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("patch", SERIES)
-def test_a_moved_file_is_found_by_its_symbol(patch: str, wheel: Wheel) -> None:
+def test_moved_file_is_found_by_its_symbol(patch: str, wheel: Wheel) -> None:
     real = upstream(wheel(NEEDED))
     path = INFOS[patch].targets[0]
     info = INFOS[patch]._replace(targets=(path.replace("npu", "old_npu"),), since="")
-    found = SemanticKind().judge(info, real.tree, None)
-    assert (found.state, found.reason) == (State.DRIFTED, "target-moved")
-    assert found.contents == {path: real.result(patch, real.text(patch).encode())}
+    judgement = SemanticKind().judge(info, real.tree, None)
+    assert (judgement.state, judgement.reason) == (State.DRIFTED, "target-moved")
+    assert judgement.contents == {path: real.result(patch, real.text(patch).encode())}
     done = upstream(wheel(DONE))
     assert SemanticKind().judge(info, done.tree, None).state is State.LANDED
 
@@ -154,15 +175,17 @@ def test_a_moved_file_is_found_by_its_symbol(patch: str, wheel: Wheel) -> None:
 @settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck))
 @pytest.mark.parametrize("patch", SERIES)
 @given(st.lists(st.integers(0, 7), max_size=4), st.sampled_from([as_it_is, crlf, tabs, no_final_newline]))
-def test_any_harmless_changes(patch: str, wheel: Callable[..., Path], chosen: list[int], last: Change) -> None:
-    """Applied with the same meaning, or a conflict: never another result."""
+def test_combined_harmless_changes_keep_the_result(
+    patch: str, wheel: Callable[..., Path], chosen: list[int], last: Change
+) -> None:
+    """The patched source equals the changed result of the plain source."""
     real = upstream(wheel(NEEDED))
     changes = [*HARMLESS[patch], *REFORMATS]
-    change = both(*(changes[number % len(changes)] for number in dict.fromkeys(chosen)))
+    change = chain(*(changes[number % len(changes)] for number in dict.fromkeys(chosen)))
     text = real.text(patch)
-    result = applied_right(real, patch, last(change(text)).encode())
+    result = checked_result(real, patch, last(change(text)).encode())
     plain = change(real.result(patch, text.encode()).decode())
-    if patch != F3:  # its method stands behind another one, wherever that is
+    if patch != KV_COPY:  # its method goes behind another one, wherever that is
         assert normal(result) == normal(plain.encode())
 
 
@@ -170,14 +193,14 @@ def test_any_harmless_changes(patch: str, wheel: Callable[..., Path], chosen: li
 @settings(max_examples=3, deadline=None, suppress_health_check=list(HealthCheck))
 @pytest.mark.parametrize("patch", SERIES)
 @given(st.integers())
-def test_methods_in_any_order(patch: str, wheel: Callable[..., Path], seed: int) -> None:
-    owner = {F1: REPLAY.partition(".")[0], F2: HYBRID, F3: POOL, F4: GDN}[patch]
+def test_methods_in_any_order_are_patched(patch: str, wheel: Callable[..., Path], seed: int) -> None:
+    owner = {SSM_LAYOUT: REPLAY.partition(".")[0], MTP_TRACKING: HYBRID, KV_COPY: POOL, TRACK_INDEX: GDN}[patch]
     real = upstream(wheel(NEEDED))
     text = real.text(patch)
     names = [f"{owner}.{name}" for name in _methods(text, owner)]
     random.Random(seed).shuffle(names)
-    result = applied_right(real, patch, both(*(to_end_of_class(name) for name in names))(text).encode())
-    assert kept_otherwise(F3, b"", result) == []
+    result = checked_result(real, patch, chain(*(to_end_of_class(name) for name in names))(text).encode())
+    assert lost_lines(KV_COPY, b"", result) == []
 
 
 def _methods(text: str, owner: str) -> list[str]:

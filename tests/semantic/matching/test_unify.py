@@ -1,4 +1,4 @@
-"""Templates, and what they fit."""
+"""Templates, and the code that they match."""
 
 # mypy: allow-untyped-defs, allow-incomplete-defs, disable-error-code="call-overload,index"
 
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from patchtool.semantic.matching.template import TemplateError, is_hole, template
 from patchtool.semantic.matching.unify import Matcher, same
 
-FITS = [
+MATCHES = [
     ("layout", "f(a, b)", "f( a,\n b, )", True),
     ("quotes", "f('a')", 'f("a")', True),
     ("adjacent-strings", "f('ab')", "f('a' 'b')", True),
@@ -38,14 +38,14 @@ FITS = [
 ]
 
 
-@pytest.mark.parametrize(("pattern", "code", "fits"), [pytest.param(p, c, f, id=i) for i, p, c, f in FITS])
-def test_unification(pattern, code, fits):
-    found = Matcher().statements(template(pattern).body, ast.parse(code).body, {})
-    assert (next(iter(found), None) is not None) is fits
+@pytest.mark.parametrize(("pattern", "code", "matches"), [pytest.param(p, c, f, id=i) for i, p, c, f in MATCHES])
+def test_template_matches_code(pattern, code, matches):
+    bindings = Matcher().statements(template(pattern).body, ast.parse(code).body, {})
+    assert (next(bindings, None) is not None) is matches
 
 
 @pytest.mark.parametrize("text", ["f(", "", "if x:"])
-def test_a_template_must_be_python(text):
+def test_invalid_template_is_rejected(text):
     with pytest.raises(TemplateError):
         template(text)
 
@@ -65,10 +65,10 @@ EXPRESSIONS = st.recursive(
 
 @settings(max_examples=80, deadline=None, derandomize=True, database=None)
 @given(EXPRESSIONS)
-def test_a_template_fits_its_own_text_and_reads_its_holes_out(text):
+def test_template_matches_its_own_text_and_binds_its_holes(text):
     parsed = template(text)
     env = next(iter(Matcher().expression(parsed.expression, ast.parse(text, mode="eval").body, {})))
     assert set(env) == parsed.holes
     assert all(is_hole(name) for name in env)
-    again = template(ast.unparse(parsed.expression))
-    assert same(list(parsed.body), list(again.body))
+    unparsed = template(ast.unparse(parsed.expression))
+    assert same(list(parsed.body), list(unparsed.body))

@@ -1,4 +1,4 @@
-"""The same source written otherwise: line endings, indentation, comments, and what black makes of it."""
+"""Other layouts of a source: line endings, indentation, comments, and black's formatting."""
 
 import ast
 import inspect
@@ -6,7 +6,7 @@ import re
 
 import black
 
-from tests.semantic.mutate import Change, span, statements
+from tests.semantic.patches.mutate import Change, span, statements
 
 
 def crlf(text: str) -> str:
@@ -18,12 +18,12 @@ def lone_cr(text: str) -> str:
 
 
 def tabs(text: str) -> str:
-    """Leading blanks as tabs, also inside of texts, which only matters to docstrings."""
-    return re.sub(r"(?m)^(?:    )+", lambda found: "\t" * (len(found[0]) // 4), text)
+    """Indent by tabs, inside strings too, which only matters to docstrings."""
+    return re.sub(r"(?m)^(?:    )+", lambda match: "\t" * (len(match[0]) // 4), text)
 
 
 def two_blanks(text: str) -> str:
-    return re.sub(r"(?m)^(?:    )+", lambda found: "  " * (len(found[0]) // 4), text)
+    return re.sub(r"(?m)^(?:    )+", lambda match: "  " * (len(match[0]) // 4), text)
 
 
 def form_feeds(text: str) -> str:
@@ -39,10 +39,10 @@ def no_final_newline(text: str) -> str:
 
 
 def comments(text: str) -> str:
-    """A comment on a line of its own before every statement, and one behind every line that ends a statement."""
-    found = list(statements(ast.parse(text)))
-    first = {span(s)[0]: s.col_offset for s in found}
-    simple = {s.end_lineno for s in found if not hasattr(s, "body")}
+    """Add a comment line before every statement, and a comment at the end of every simple statement."""
+    parsed = list(statements(ast.parse(text)))
+    first = {span(s)[0]: s.col_offset for s in parsed}
+    simple = {s.end_lineno for s in parsed if not hasattr(s, "body")}
     lines = []
     for number, line in enumerate(text.split("\n")):
         if number in first:
@@ -56,9 +56,9 @@ def blackened(length: int, *, strings: bool) -> Change:
     return lambda text: black.format_str(text, mode=mode)
 
 
-def normal(data: bytes) -> str:
-    """A source apart from its layout: syntax without positions, docstrings without indentation."""
-    tree = ast.parse(data)
+def normal(source: str | bytes) -> str:
+    """A source without its layout: syntax without positions, docstrings without indentation."""
+    tree = ast.parse(source)
     for node in ast.walk(tree):
         body = getattr(node, "body", None)
         if isinstance(body, list) and body and isinstance(body[0], ast.Expr):

@@ -5,30 +5,41 @@ from functools import partial
 
 import pytest
 
-from tests.semantic.layouts import blackened
-from tests.semantic.mutate import (
+from tests.semantic.patches.layouts import blackened
+from tests.semantic.patches.mutate import (
     Change,
     after,
-    again,
     append,
     before,
-    both,
+    chain,
     cut,
     decorate,
+    duplicate,
     edit,
     imported,
-    instead,
     rename,
     span,
     start,
     statement,
+    substitute,
     to_end_of_class,
     to_new_base,
     with_parameter,
     wrap,
 )
-from tests.semantic.rows import AMBIGUOUS, APPLIED, CONFLICT, DONE, LANDED, NEEDED, Row, Wheel, check, table
-from tests.semantic.upstream import F1, REPLAY
+from tests.semantic.patches.state_tables import (
+    AMBIGUOUS,
+    APPLIED,
+    CONFLICT,
+    DONE,
+    LANDED,
+    NEEDED,
+    Row,
+    Wheel,
+    check,
+    table,
+)
+from tests.semantic.patches.upstream import REPLAY, SSM_LAYOUT
 
 OWNER, _, NAME = REPLAY.rpartition(".")
 BUFFER, INDICES, WIDTH = "state_indices_list_gdn", "ssm_state_indices", "spec_info.draft_token_num"
@@ -38,13 +49,13 @@ HEAD = f"{ROW}[: {ROWS}].copy_({INDICES})"
 TAIL = f"{ROW}[{ROWS} :] = 0"
 COPY = f"{ROW}.copy_({INDICES})"
 at_start = partial(start, REPLAY)
-arange = partial(instead, REPLAY, "arange")
+arange = partial(substitute, REPLAY, "arange")
 behind = partial(after, REPLAY, BUFFER)
 local = partial(rename, within=REPLAY)
 
 
 def branch(header: str) -> Change:
-    """Another condition in place of the branch's own."""
+    """Replace the condition of the branch."""
 
     def change(text: str) -> str:
         node = next(
@@ -63,7 +74,7 @@ def branch(header: str) -> Change:
 
 
 def nested(header: str) -> Change:
-    """The three statements under one more header."""
+    """Indent the three statements under another header."""
 
     def change(text: str) -> str:
         first = span(statement(text, REPLAY, "arange"))[0]
@@ -76,7 +87,7 @@ def nested(header: str) -> Change:
 
 
 def twice(text: str) -> str:
-    """The three statements once more."""
+    """Repeat the three statements."""
     first = span(statement(text, REPLAY, "arange"))[0]
     last = span(statement(text, REPLAY, BUFFER, 1))[1]
     lines = text.split("\n")
@@ -84,15 +95,15 @@ def twice(text: str) -> str:
 
 
 def swapped(text: str) -> str:
-    """The tail zeroed before the rest is copied."""
-    return before(REPLAY, BUFFER, TAIL)(instead(REPLAY, BUFFER, nth=1)(text))
+    """Zero the tail before the rest is copied."""
+    return before(REPLAY, BUFFER, TAIL)(substitute(REPLAY, BUFFER, nth=1)(text))
 
 
-OTHERWISE = {
+NO_LONGER_MATCHING = {
     "arange-from-one": arange(f"{INDICES} = torch.arange(1, {ROWS}, dtype=torch.int32, device=mamba_indices.device)"),
     "arange-without-device": arange(f"{INDICES} = torch.arange({ROWS}, dtype=torch.int32)"),
     "arange-with-a-step": arange(f"{INDICES} = torch.arange({ROWS}, step=1, dtype=torch.int32, device=d)"),
-    "arange-bare": both(arange(f"{INDICES} = arange({ROWS}, dtype=torch.int32, device=mamba_indices.device)")),
+    "arange-bare": chain(arange(f"{INDICES} = arange({ROWS}, dtype=torch.int32, device=mamba_indices.device)")),
     "arange-of-numpy": imported("torch", "import numpy as torch"),
     "torch-is-a-parameter": with_parameter(REPLAY, "torch"),
     "torch-rebound": append("torch = None"),
@@ -103,14 +114,14 @@ OTHERWISE = {
     "indices-used-later": behind(f"self.seen = {INDICES}", nth=1),
     "indices-changed-between": before(REPLAY, BUFFER, f"{INDICES} += 1"),
     "statement-between": before(REPLAY, BUFFER, "log(1)"),
-    "statement-split": both(instead(REPLAY, BUFFER, f"head = {ROW}[: {ROWS}]", f"head.copy_({INDICES})")),
+    "statement-split": chain(substitute(REPLAY, BUFFER, f"head = {ROW}[: {ROWS}]", f"head.copy_({INDICES})")),
     "tail-first": swapped,
-    "tail-by-method": instead(REPLAY, BUFFER, f"{ROW}[{ROWS} :].zero_()", nth=1),
-    "tail-filled": instead(REPLAY, BUFFER, f"{ROW}[{ROWS} :].fill_(0)", nth=1),
-    "tail-of-minus-one": instead(REPLAY, BUFFER, f"{ROW}[{ROWS} :] = -1", nth=1),
-    "tail-augmented": instead(REPLAY, BUFFER, f"{ROW}[{ROWS} :] *= 0", nth=1),
-    "tail-gone": instead(REPLAY, BUFFER, nth=1),
-    "copy-gone": instead(REPLAY, BUFFER),
+    "tail-by-method": substitute(REPLAY, BUFFER, f"{ROW}[{ROWS} :].zero_()", nth=1),
+    "tail-filled": substitute(REPLAY, BUFFER, f"{ROW}[{ROWS} :].fill_(0)", nth=1),
+    "tail-of-minus-one": substitute(REPLAY, BUFFER, f"{ROW}[{ROWS} :] = -1", nth=1),
+    "tail-augmented": substitute(REPLAY, BUFFER, f"{ROW}[{ROWS} :] *= 0", nth=1),
+    "tail-gone": substitute(REPLAY, BUFFER, nth=1),
+    "copy-gone": substitute(REPLAY, BUFFER),
     "another-length-at-one-place": edit(REPLAY, BUFFER, "bs - num_padding", "bs - num_padding + 1"),
     "another-row-at-one-place": edit(REPLAY, BUFFER, "bs - 1", "bs - 2"),
     "another-buffer": local(f"self.{BUFFER}", "self.state_indices_list"),
@@ -137,7 +148,7 @@ OTHERWISE = {
     "buffer-also-aliased": behind(f"buffer = {ROW}", nth=1),
     "buffer-also-in-loop": behind(f"for row in self.{BUFFER}:\n    row.zero_()", nth=1),
 }
-UNCLEAR = {
+DEFINED_TWICE = {
     "block-twice": twice,
     "two-names-for-bs": with_parameter(REPLAY, "batch_size"),
     "second-def": start(OWNER, f"def {NAME}(self): ..."),
@@ -160,16 +171,16 @@ HARMLESS = {
     "comment-between": before(REPLAY, BUFFER, "# padded rows -> slot 0  # noqa", nth=1),
     "another-class-has-it-too": append(f"class Other:\n    def {NAME}(self, bs):\n        pass"),
 }
-WITHOUT_TWIN = {
-    "torch-aliased": both(imported("torch", "import torch as th"), local("torch", "th")),
+NOT_COMMUTING = {
+    "torch-aliased": chain(imported("torch", "import torch as th"), local("torch", "th")),
 }
-AS_LANDED: dict[str, Change] = {
-    "as-it-is": both(),
+STILL_LANDED: dict[str, Change] = {
+    "as-it-is": chain(),
     "reformatted": blackened(200, strings=False),
-    "renamed": both(local(INDICES, "slots"), local("bs", "batch_size")),
+    "renamed": chain(local(INDICES, "slots"), local("bs", "batch_size")),
     "factors-swapped": edit(REPLAY, "arange", f"bs * {WIDTH}", f"{WIDTH} * bs"),
 }
-NOT_QUITE = {
+NOT_EXACTLY_LANDED = {
     "tail-zeroed-by-method": behind(f"{ROW}[4:].zero_()"),
     "tail-zeroed-by-alias": behind(f"buffer = {ROW}", "buffer[4:] = 0"),
     "tail-zeroed-by-slice": behind(f"self.{BUFFER}[-1][4:] = 0"),
@@ -180,8 +191,8 @@ NOT_QUITE = {
     "indices-from-one": edit(REPLAY, "arange", f"bs * {WIDTH}", f"1, bs * {WIDTH}"),
     "fewer-rows": edit(REPLAY, "arange", f"bs * {WIDTH}", f"(bs - 1) * {WIDTH}"),
     "bs-rebound": at_start("bs = bs - 1"),
-    "copied-twice": again(REPLAY, BUFFER),
-    "copied-before": both(instead(REPLAY, BUFFER), before(REPLAY, "arange", COPY)),
+    "copied-twice": duplicate(REPLAY, BUFFER),
+    "copied-before": chain(substitute(REPLAY, BUFFER), before(REPLAY, "arange", COPY)),
     "copy-under-if": wrap(REPLAY, BUFFER, "if self.a:"),
     "copy-in-a-loop": wrap(REPLAY, BUFFER, "for _ in range(1):"),
     "not-in-verify": branch("elif forward_mode.is_extend():"),
@@ -193,14 +204,14 @@ NOT_QUITE = {
 @pytest.mark.parametrize(
     "row",
     table(
-        (CONFLICT, NEEDED, False, OTHERWISE),
-        (AMBIGUOUS, NEEDED, False, UNCLEAR),
+        (CONFLICT, NEEDED, False, NO_LONGER_MATCHING),
+        (AMBIGUOUS, NEEDED, False, DEFINED_TWICE),
         (APPLIED, NEEDED, True, HARMLESS),
-        (APPLIED, NEEDED, False, WITHOUT_TWIN),
-        (LANDED, DONE, False, AS_LANDED),
-        (CONFLICT, DONE, False, NOT_QUITE),
+        (APPLIED, NEEDED, False, NOT_COMMUTING),
+        (LANDED, DONE, False, STILL_LANDED),
+        (CONFLICT, DONE, False, NOT_EXACTLY_LANDED),
         (AMBIGUOUS, DONE, False, {"shadowed": append(f"{OWNER}.{NAME} = other")}),
     ),
 )
-def test_the_right_state(row: Row, wheel: Wheel) -> None:
-    check(F1, row, wheel)
+def test_state_of_changed_source(row: Row, wheel: Wheel) -> None:
+    check(SSM_LAYOUT, row, wheel)
