@@ -43,7 +43,7 @@ def judge_patch(info: PatchInfo, patch: type[SemanticPatch], tree: Tree, release
     rules = [r if r.target else replace(r, target=info.targets[0]) for r in patch.all_rules()]
     if info.at:
         path, _, symbol = info.at.rpartition(":")
-        rules = [replace(rule, target=path, scope=relocated(rule.scope, symbol)) for rule in rules]
+        rules = [replace(rule, target=path, scope=_relocated(rule.scope, symbol)) for rule in rules]
         info = info._replace(targets=(path,))
     targets = _read_targets(info, rules, tree, release)
     if isinstance(targets, Judgement):
@@ -86,7 +86,7 @@ def _render(
     return rendered
 
 
-def relocated(scope: str, symbol: str) -> str:
+def _relocated(scope: str, symbol: str) -> str:
     """Return a rule's scope at the location that the user gave.
 
     Args:

@@ -6,6 +6,9 @@ import ast
 from collections.abc import Iterable, Iterator
 from functools import cache
 
+NESTED_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
+COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+
 _SKIPPED = frozenset({"ctx", "op", "ops", "type_comment", "type_ignores", "kind", "lineno"})
 # Fields that never hold a node; most nodes of a tree are names and have no other field.
 _PLAIN = frozenset({"id", "attr", "arg", "asname", "module", "level", "simple", "conversion", "rest", "is_async"})
@@ -37,21 +40,18 @@ def walk(root: ast.AST) -> Iterator[ast.AST]:
         stack += reversed(children(node))
 
 
-_NESTED_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
-
-
 def walk_scope(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
     """Yield every node of the same scope; of nested functions, lambdas and classes only the definition itself."""
     stack = list(nodes)
     while stack:
         node = stack.pop()
         yield node
-        if not isinstance(node, _NESTED_SCOPES):
+        if not isinstance(node, NESTED_SCOPES):
             stack += children(node)
 
 
 def walk_nested(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
     """Yield every node inside nested functions, lambdas and classes: they run later, or not at all."""
     for node in walk_scope(nodes):
-        if isinstance(node, _NESTED_SCOPES):
+        if isinstance(node, NESTED_SCOPES):
             yield from walk(node)

@@ -126,19 +126,19 @@ def _definition(owner: ScopeNode, name: str, symbol: str) -> ScopeNode | Problem
 
 def symbols(tree: ast.Module) -> list[tuple[str, ScopeNode]]:
     """List every class and function of a module with its qualified name, nested blocks included."""
-    found: list[tuple[str, ScopeNode]] = []
+    definitions: list[tuple[str, ScopeNode]] = []
 
     def visit(node: ast.AST, prefix: str) -> None:
         for child in children(node):
             if isinstance(child, DEFINITIONS):
                 name = f"{prefix}{child.name}"
-                found.append((name, child))
+                definitions.append((name, child))
                 visit(child, f"{name}.")
             elif isinstance(child, (ast.stmt, ast.ExceptHandler)):
                 visit(child, prefix)
 
     visit(tree, "")
-    return found
+    return definitions
 
 
 def parameters(function: Function) -> list[str]:
@@ -172,16 +172,16 @@ class Block(NamedTuple):
 
 def blocks(scope: ScopeNode) -> list[Block]:
     """List every block of a scope in source order, without those of nested definitions: they run later."""
-    found: list[Block] = []
+    result: list[Block] = []
 
     def visit(block: Block) -> None:
-        found.append(block)
+        result.append(block)
         for index, statement in enumerate(block.statements):
             for owner, field in inner_blocks(statement):
                 visit(Block(owner, field, getattr(owner, field), (*block.ancestors, (block, index))))
 
     visit(Block(scope, "body", scope.body))
-    return found
+    return result
 
 
 def inner_blocks(statement: ast.stmt) -> list[tuple[ast.AST, str]]:

@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from patchtool.semantic.language.grammar import MIN_PYTHON, newer_syntax
-from patchtool.semantic.language.nodes import children, walk
+from patchtool.semantic.language.nodes import COMPREHENSIONS, NESTED_SCOPES, children, walk
 
 _QUOTES = ('"', "'")
 _BLANK = " \t\r\n\f\v\\"
@@ -240,15 +240,9 @@ def bound_names(statement: ast.stmt) -> list[str]:
     while stack:
         node = stack.pop()
         names += direct_bindings(node)
-        if not isinstance(node, _NEW_NAMESPACES):
+        if not isinstance(node, (*NESTED_SCOPES, *COMPREHENSIONS)):
             stack.extend(children(node))
     return names
-
-
-_NEW_NAMESPACES = (
-    *(ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda),
-    *(ast.GeneratorExp, ast.ListComp, ast.SetComp, ast.DictComp),
-)
 
 
 def direct_bindings(node: ast.AST) -> list[str]:

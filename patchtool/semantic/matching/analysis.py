@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from patchtool.semantic.language.grammar import BUILTINS
 from patchtool.semantic.language.names import local_names_of
-from patchtool.semantic.language.nodes import children, walk, walk_nested
+from patchtool.semantic.language.nodes import COMPREHENSIONS, children, walk, walk_nested
 from patchtool.semantic.language.scopes import Block, Scope, blocks, parameters
 from patchtool.semantic.language.source import Source
 from patchtool.semantic.matching.flow import DataFlow
@@ -203,7 +203,6 @@ def bound_identifiers(env: Bindings) -> dict[str, str]:
 
 
 _SEPARATE = (ast.stmt, ast.ExceptHandler, ast.match_case, ast.Lambda)
-_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
 def own_expressions(statement: ast.stmt) -> Iterator[tuple[ast.expr, str]]:
@@ -227,6 +226,6 @@ def _conditional_part(node: ast.AST, child: ast.AST) -> str:
         return "behind and/or"
     if isinstance(node, ast.IfExp) and child is not node.test:
         return "in a conditional expression"
-    if isinstance(node, _COMPREHENSIONS):
+    if isinstance(node, COMPREHENSIONS):
         return "in a comprehension"
     return "in an annotation" if isinstance(node, ast.AnnAssign) and child is node.annotation else ""

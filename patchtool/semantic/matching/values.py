@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from itertools import count, islice
 
 from patchtool.semantic.language.names import assigned_names
-from patchtool.semantic.language.nodes import children, walk, walk_scope
+from patchtool.semantic.language.nodes import COMPREHENSIONS, NESTED_SCOPES, children, walk, walk_scope
 from patchtool.semantic.language.source import direct_bindings
 
 Environment = dict[str, ast.expr | None]
@@ -16,7 +16,6 @@ Environment = dict[str, ast.expr | None]
 _MAX_NODES = 150
 """Larger values become unknown, so that repeated assignments cannot grow them without limit."""
 _INTEGERS = frozenset({"int64", "int32", "long", "int"})
-_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
 class Evaluator:
@@ -148,7 +147,7 @@ def _one_to_one(target: ast.Tuple | ast.List, code: ast.Tuple | ast.List) -> boo
 def _unconditional_nodes(node: ast.AST) -> Iterator[ast.AST]:
     """The nodes that are evaluated whenever this one is."""
     yield node
-    if isinstance(node, (ast.Lambda, *_COMPREHENSIONS, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+    if isinstance(node, (*NESTED_SCOPES, *COMPREHENSIONS)):
         return
     parts = children(node)
     if isinstance(node, ast.BoolOp):

@@ -140,19 +140,8 @@ class SemanticPatch:
             return cls.rules
         if cls.edit is None:
             return ()
-        return (
-            Rule(
-                name=cls.__name__,
-                scope=cls.scope,
-                edit=cls.edit,
-                goals=cls.goals,
-                roles=cls.roles,
-                given=cls.given,
-                defect=cls.defect,
-                never=cls.never,
-                extends=cls.extends,
-            ),
-        )
+        fields = ("scope", "goals", "roles", "given", "defect", "never", "extends")
+        return (Rule(cls.__name__, edit=cls.edit, **{name: getattr(cls, name) for name in fields}),)
 
 
 def param(*spellings: str, typed: str = "") -> Parameter:
