@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from patchtool.adapters.project.project import LOCK, PIN, Project, write_lock
 from patchtool.adapters.project.transaction import write_all
+from patchtool.adapters.store.records import StoredRelease
 from patchtool.domain.changelog import with_entry
 from patchtool.domain.errors import EnvironmentFault, ExitCode, InputError
 from patchtool.domain.lock import Lock
@@ -18,7 +19,7 @@ from patchtool.workflow.acquire import artifact_hashes
 from patchtool.workflow.lock_comparison import accept, compare_with_lock, record, with_recorded_locations
 from patchtool.workflow.rebase_plan import plan_rebase
 from patchtool.workflow.releases import ensure_release, index_releases, upstream_report
-from patchtool.workflow.rendering import render, select_patches
+from patchtool.workflow.rendering import Rendering, render, select_patches
 from patchtool.workflow.session import Session
 
 CHANGELOG = "CHANGELOG.md"
@@ -42,24 +43,17 @@ def rebase(
         InputError: There is no such release, a name is not in the series, or an option is malformed.
     """
     project = session.own_project("rebase")
-    select_patches(project.patches, accepted)
-    scopes = _scopes(project.patches, at)
+    select_patches(project.patches, [*accepted, *(text.partition("=")[0] for text in at)])
+    patches = _locate(project.patches, at)
     if accepted and not reason.strip():
         raise InputError("--accept needs --reason", hint='say what was reviewed: --reason "…"')
-    release = _newest(session) if to == "latest" else Release.parse(to)
+    release = _newest_release(session) if to == "latest" else Release.parse(to)
     hashes, notes = artifact_hashes(session, release)
     stored = ensure_release(session, release, hashes)
-    located = tuple(info.placed(scopes.get(info.name, info.at)) for info in project.patches)
-    located = with_recorded_locations(located, project.lock, release)
-    rendering = render(located, session.store.tree(stored.commit), release, session.cache)
-    rendering = compare_with_lock(rendering, accept(project.lock, release, accepted, reason), release)
-    # An acceptance holds for the run that gives it: one in the lock does not let another rebase through.
-    code = rendering._replace(accepted=frozenset(accepted)).exit_code
-    plan = plan_rebase(session, release, rendering)
-    written: list[str] = []
-    if code is ExitCode.OK and not dry_run:
-        lock = accept(record(project.lock, stored, rendering), release, accepted, reason)
-        written = _write(project, Pin(project.pin.project, release, hashes), lock, plan)
+    rendering = _render_accepted(session, patches, stored, accepted, reason)
+    plan, code = plan_rebase(session, release, rendering), rendering.exit_code
+    lock = accept(record(project.lock, stored, rendering), release, accepted, reason)
+    written = _write(project, hashes, lock, plan) if code is ExitCode.OK and not dry_run else []
     return Report(
         "rebase",
         code,
@@ -73,9 +67,8 @@ def rebase(
     )
 
 
-def _scopes(patches: Sequence[PatchInfo], at: Sequence[str]) -> dict[str, str]:
-    """Parse ``--at``: the scope of each patch named there, ``path:Symbol``."""
-    select_patches(patches, [text.partition("=")[0] for text in at])
+def _locate(patches: Sequence[PatchInfo], at: Sequence[str]) -> tuple[PatchInfo, ...]:
+    """The series with the scopes that ``--at`` names, ``PATCH=path:Symbol``."""
     scopes: dict[str, str] = {}
     for text in at:
         name, _, scope = text.partition("=")
@@ -85,17 +78,29 @@ def _scopes(patches: Sequence[PatchInfo], at: Sequence[str]) -> dict[str, str]:
                 f"--at {text!r} is not PATCH=path:Symbol", hint="for example mtp_tracking=python/sglang/x.py:Class"
             )
         scopes[name] = scope
-    return scopes
+    return tuple(info.placed(scopes.get(info.name, info.at)) for info in patches)
 
 
-def _newest(session: Session) -> Release:
+def _render_accepted(
+    session: Session, patches: Sequence[PatchInfo], stored: StoredRelease, accepted: Sequence[str], reason: str
+) -> Rendering:
+    lock, release = session.project.lock, stored.release
+    patches = with_recorded_locations(patches, lock, release)
+    rendering = render(patches, session.store.tree(stored.commit), release, session.cache)
+    rendering = compare_with_lock(rendering, accept(lock, release, accepted, reason), release)
+    # Only an acceptance of this run counts: one in the lock does not let another rebase through.
+    return rendering._replace(accepted=frozenset(accepted))
+
+
+def _newest_release(session: Session) -> Release:
     releases = index_releases(session)
     if not releases:
         raise EnvironmentFault(f"no release of {session.project.pin.project} is listed")
     return releases[-1]
 
 
-def _write(project: Project, pin: Pin, lock: Lock, plan: RebasePlan) -> list[str]:
+def _write(project: Project, hashes: tuple[str, ...], lock: Lock, plan: RebasePlan) -> list[str]:
+    pin = Pin(project.pin.project, plan.to, hashes)
     contents = {LOCK: write_lock(lock), PIN: pin.format().encode()}
     if plan.moves:
         changelog = project.root / CHANGELOG

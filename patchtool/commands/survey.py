@@ -35,11 +35,7 @@ def survey(
     project = session.project
     if bisect:
         select_patches(project.patches, (bisect,))
-    notes: list[str] = []
-    if releases:
-        wanted = sorted({Release.parse(text) for text in releases})
-    else:
-        wanted, notes = _known_releases(session, since, until)
+    wanted, notes = _select_releases(session, releases, since, until)
     known = session.store.stored(wanted)
     stored = [known.get(release) or named_release(session, release.tag) for release in wanted]
     paths = sorted({path for info in project.patches for path in info.footprint})
@@ -62,8 +58,12 @@ def survey(
     )
 
 
-def _known_releases(session: Session, since: str | None, until: str | None) -> tuple[list[Release], list[str]]:
-    """The releases of index and store, oldest first, and a note if the index could not be asked."""
+def _select_releases(
+    session: Session, releases: Sequence[str], since: str | None, until: str | None
+) -> tuple[list[Release], list[str]]:
+    """The named releases or those of index and store, oldest first, and a note if the index could not be asked."""
+    if releases:
+        return sorted({Release.parse(text) for text in releases}), []
     known = set(session.store.releases())
     notes: list[str] = []
     try:
