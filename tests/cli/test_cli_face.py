@@ -252,7 +252,7 @@ def test_a_store_that_cannot_be_used_is_the_environments_fault(me: Person) -> No
     answer = me("fetch", "--store", "/proc/nowhere", "--find-links", me.wheels())
     assert answer.code == 4
     assert "error: cannot lock /proc/nowhere/patchtool.lock\ncaused by: " in answer.err
-    assert "hint: see that /proc/nowhere is a folder that you can write" in answer.err
+    assert "hint: check that /proc/nowhere is a folder that you can write" in answer.err
     assert "Traceback" not in answer.err
 
 
