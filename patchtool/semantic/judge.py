@@ -19,7 +19,7 @@ from patchtool.semantic.language.scopes import DEFINITIONS
 from patchtool.semantic.language.source import ParseError, Source
 from patchtool.semantic.vocabulary.goals import GoalStatus
 from patchtool.semantic.vocabulary.patch import Rule, SemanticPatch
-from patchtool.semantic.writing.fill import CannotFill
+from patchtool.semantic.writing.errors import CannotWrite
 
 
 class Targets(NamedTuple):
@@ -69,7 +69,7 @@ def _render(
 
     try:
         after = write_rules(decision.write, targets.sources)
-    except CannotFill as error:
+    except CannotWrite as error:
         return judgement.as_state(State.CONFLICT, error.reason, error.detail)
     outcome = decide(_examine_all(patch, rules, after), independent=patch.independent)
     if outcome.state is not State.LANDED:

@@ -34,9 +34,11 @@ class Matcher:
 
     Args:
         resolve: Maps a name in the code to the name that templates use, such as an import's alias to its target.
+        literal: Whether ``...``, docstrings and starred arguments match themselves only, as in code that is written.
     """
 
     resolve: Callable[[str], str] = str
+    literal: bool = False
 
     def expression(self, pattern: ast.AST, node: ast.AST, env: Bindings) -> Iterator[Bindings]:
         """Yield the bindings of every way in which a pattern matches a node."""
@@ -72,7 +74,7 @@ class Matcher:
             return
         head, rest = patterns[0], patterns[1:]
         name = statements_hole(head)
-        if name is not None or is_ellipsis(head):
+        if name is not None or (is_ellipsis(head) and not self.literal):
             for length in range(len(nodes) + 1):
                 inner = env if name is None else bind(env, name, tuple(nodes[:length]))
                 if inner is not None:
@@ -105,7 +107,7 @@ class Matcher:
         wanted = pattern.args[:-1] if rest else pattern.args
         if len(node.args) < len(wanted) or (rest is None and len(node.args) != len(wanted)):
             return
-        if any(isinstance(argument, ast.Starred) for argument in node.args[: len(wanted)]):
+        if not self.literal and any(isinstance(argument, ast.Starred) for argument in node.args[: len(wanted)]):
             return
         split = _pair_keywords(pattern.keywords[:-1] if named_rest else pattern.keywords, node.keywords)
         if split is None or (split[1] and rest is None and named_rest is None):
@@ -141,7 +143,7 @@ class Matcher:
         if isinstance(want, str) and isinstance(have, str) and name in ("attr", "name", "arg", "id") and is_hole(want):
             yield from _optional(bind(env, want, have))
         elif isinstance(want, list) and isinstance(have, list):
-            if name == "body":
+            if name == "body" and not self.literal:
                 want, have = [*_without_docstring(want, pattern)], _without_docstring(have, node)
             yield from self._list(want, have, env)
         elif isinstance(want, ast.AST) and isinstance(have, ast.AST):

@@ -14,6 +14,9 @@ from patchtool.semantic.vocabulary.negatives import Defect, Negative, Never, Onl
 
 if TYPE_CHECKING:
     import libcst
+    import libcst.codemod
+
+    Change = Callable[[libcst.Module], libcst.Module] | type[libcst.CSTTransformer] | type[libcst.codemod.Codemod]
 
 
 class Parameter(NamedTuple):
@@ -63,14 +66,16 @@ class Fact(NamedTuple):
 
 
 class Transform(NamedTuple):
-    """An edit written as a LibCST function, judged and verified like a template.
+    """An edit written as the author's own LibCST code, judged and verified like a template.
 
     Args:
-        change: Maps a module to the new one; it must only change the rule's scope.
+        change: A function that maps a module to the new one, a ``CSTTransformer`` class, or a ``Codemod`` class such as
+            ``ContextAwareTransformer`` or ``VisitorBasedCodemodCommand``; its context has the file's path in the git
+            layout. It must only change the rule's scope.
         anchor: A template of the code that it changes, for the number of sites and the nearest code.
     """
 
-    change: Callable[[libcst.Module], libcst.Module]
+    change: Change
     anchor: str
 
 
@@ -169,8 +174,8 @@ def add_method(code: str, *, behind: str) -> MethodEdit:
     return MethodEdit(behind, code)
 
 
-def transform(change: Callable[[libcst.Module], libcst.Module], *, anchor: str) -> Transform:
-    """Edit with a LibCST function; see Transform."""
+def transform(change: Change, *, anchor: str) -> Transform:
+    """Edit with a LibCST function, transformer class or codemod class; see Transform."""
     return Transform(change, anchor)
 
 

@@ -1,163 +1,193 @@
-"""Filling the holes of inserted code, on the stdlib tree: what the result must be, apart from how it is written."""
+"""Filling the holes of a template with the file's own code, as LibCST's nodes.
+
+This is the one place that knows how a hole is filled. Nothing relies on it: what it gives is matched with the template
+again before it is written.
+"""
 
 from __future__ import annotations
 
 import ast
-import copy
-from collections.abc import Collection, Iterable
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import NamedTuple
 
-from patchtool.semantic.language.grammar import BUILTINS
-from patchtool.semantic.language.nodes import walk
-from patchtool.semantic.language.source import ModuleNames
-from patchtool.semantic.matching.template import arguments_hole, is_hole, keywords_hole, statement_hole, statements_hole
-from patchtool.semantic.matching.unify import Bindings
+import libcst as cst
+
+from patchtool.semantic.language.scopes import Scope
+from patchtool.semantic.language.source import parse_python
+from patchtool.semantic.matching.analysis import ScopeAnalysis
+from patchtool.semantic.matching.template import is_hole
+from patchtool.semantic.matching.unify import Binding, same
 from patchtool.semantic.vocabulary.edits import Replacement
+from patchtool.semantic.writing.errors import CannotWrite
+from patchtool.semantic.writing.file_nodes import FileNodes, shares_line
+from patchtool.semantic.writing.locate import Line
 
 
-class CannotFill(Exception):
-    """A hole or a name of the inserted code means nothing here.
+class FilledReplacement(NamedTuple):
+    """One edit, ready to be written.
 
     Args:
-        reason: A short code.
-        detail: One sentence.
+        scope: The definition it is made in.
+        replacement: Where and what.
+        lines: The new statements.
+        footer: Comments below the last one.
+        statements: The new statements as the stdlib parses them.
     """
 
-    def __init__(self, reason: str, detail: str) -> None:
-        super().__init__(detail)
-        self.reason = reason
-        self.detail = detail
+    scope: Scope
+    replacement: Replacement
+    lines: Sequence[Line]
+    footer: Sequence[cst.EmptyLine]
+    statements: list[ast.stmt]
 
 
-def fill(replacement: Replacement, rename: dict[str, str]) -> list[ast.stmt]:
-    """The statements of a replacement with every hole filled and every global under the name this module has for it.
+def fill(
+    module: cst.Module, analysis: ScopeAnalysis, replacement: Replacement, rename: dict[str, str]
+) -> FilledReplacement:
+    """Fill the template of a replacement, and keep old statements with their layout where new ones equal them.
 
     Args:
-        replacement: What to insert, and what its holes stand for.
-        rename: What the module calls each global; see global_names.
+        module: The file.
+        analysis: The scope.
+        replacement: What to insert where, and what its holes stand for.
+        rename: What the module calls each global; only those that differ.
 
     Raises:
-        CannotFill: A hole is unbound.
+        CannotWrite: A hole is unbound, or stands for code that cannot be taken out of its line.
     """
-    body = [copy.deepcopy(statement) for statement in replacement.code.body]
-    filled = _Filler(replacement.env, rename).visit(ast.Module(body=body, type_ignores=[]))
-    return list(ast.fix_missing_locations(filled).body)
+    nodes = FileNodes(module, analysis, replacement)
+    template = _parsed(replacement.code.text)
+    filled = template.visit(TemplateFiller(template, nodes, rename)).visit(_LineKeeper(nodes))
+    lines = [line for line in filled.body if isinstance(line, Line)]
+    if isinstance(lines[0], cst.FunctionDef):
+        lines[0] = lines[0].with_changes(leading_lines=[cst.EmptyLine(indent=False), *lines[0].leading_lines])
+    return FilledReplacement(analysis.scope, replacement, lines, filled.footer, _statements(lines))
 
 
-def fill_expression(node: ast.expr, env: Bindings, rename: dict[str, str]) -> ast.AST:
-    """One expression with every hole filled and every global under its name here."""
-    filled: ast.AST = _Filler(env, rename).visit(copy.deepcopy(node))
-    return filled
+@lru_cache(maxsize=64)
+def _parsed(text: str) -> cst.Module:
+    """A template; comments above its first statement belong to that."""
+    module = cst.parse_module(text)
+    first, *rest = module.body
+    above = [*module.header, *getattr(first, "leading_lines", ())]
+    return module.with_changes(header=[], body=[first.with_changes(leading_lines=above), *rest])
 
 
-def global_names(
-    replacement: Replacement, names: ModuleNames, local: frozenset[str], proven: Collection[str]
-) -> dict[str, str]:
-    """What the module calls each free name of inserted code; only those that differ.
+def _statements(lines: Sequence[Line]) -> list[ast.stmt]:
+    return parse_python(cst.Module(lines).code).body
+
+
+class TemplateFiller(cst.CSTTransformer):
+    """Fills a template's holes, and gives globals the names that the module knows them by.
 
     Args:
-        replacement: The code.
-        names: The module's names.
-        local: Names that are local to the scope.
-        proven: Names that code which the patch relies on reads at this place already.
-
-    Raises:
-        CannotFill: A global name is not surely available.
+        template: The template.
+        nodes: What its holes stand for.
+        rename: What the module calls each global; only those that differ.
     """
-    renamed = {}
-    own = {name for statement in replacement.code.body for name in _stored(statement)}
-    mine = local | own
-    for name in sorted(free_names(replacement.code.body)):
-        if name in local - own and name in names.bound:
-            raise CannotFill("name-unavailable", f"{name} is hidden by a local name")
-        if name in mine or is_hole(name) or (name in proven and name in names.conditional):
-            continue
-        known = names.local_name(name)
-        if known is None and (name not in BUILTINS or name in names.bound):
-            raise CannotFill("name-unavailable", f"{name} is not surely bound in this module")
-        if known is not None and known != name:
-            if known in mine:
-                raise CannotFill("name-unavailable", f"{name} is imported as {known}, which is hidden by a local name")
-            renamed[name] = known
-    return renamed
 
-
-def free_names(body: Iterable[ast.stmt]) -> set[str]:
-    """Names that inserted code reads, nested definitions included, without what those bind for themselves."""
-    found: set[str] = set()
-    for statement in body:
-        for node in walk(statement):
-            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
-                found.add(node.id)
-    return found
-
-
-def _stored(statement: ast.stmt) -> set[str]:
-    """Names that inserted code binds for itself: locals, and the parameters of functions it defines."""
-    found = {n.id for n in walk(statement) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-    return found | {n.arg for n in walk(statement) if isinstance(n, ast.arg)}
-
-
-class _Filler(ast.NodeTransformer):
-    def __init__(self, env: Bindings, rename: dict[str, str]) -> None:
-        self.env = env
+    def __init__(self, template: cst.Module, nodes: FileNodes, rename: dict[str, str]) -> None:
+        super().__init__()
+        self.step = template.default_indent
+        self.nodes = nodes
+        self.env = nodes.env
         self.rename = rename
+        self.identifiers: set[object] = set()
 
-    def _identifier(self, name: str) -> str:
+    def on_visit(self, node: cst.CSTNode) -> bool:
+        """Note which names are no expressions; leave out what is filled as a whole."""
+        if not isinstance(node, cst.AsName):
+            self.identifiers |= {getattr(node, field, None) for field in ("attr", "keyword", "name")}
+        whole = isinstance(node, (cst.Import, cst.ImportFrom)) or self._statement_hole(node) or self._rest_hole(node)
+        return not whole
+
+    def _statement_hole(self, line: cst.CSTNode) -> str | None:
+        """The hole in ``*BODY_``, or in ``THIS_`` where that stands for a statement."""
+        only = line.body[0] if isinstance(line, cst.SimpleStatementLine) and not shares_line(line) else None
+        value = only.value if isinstance(only, cst.Expr) else None
+        run = isinstance(value, cst.StarredElement)
+        hole = _hole(value.value if isinstance(value, cst.StarredElement) else value)
+        return hole if run or isinstance(self.env.get(hole or ""), ast.stmt) else None
+
+    def _rest_hole(self, arg: cst.CSTNode) -> str | None:
+        """The hole in ``*REST_`` or ``**REST_`` where that stands for arguments."""
+        hole = _hole(arg.value) if isinstance(arg, cst.Arg) and arg.star else None
+        return hole if isinstance(self.env.get(hole or ""), tuple) else None
+
+    def leave_Name(self, original_node: cst.Name, updated_node: cst.Name) -> cst.BaseExpression:
+        """Fill a hole; give a global its name here."""
+        name, identifier = original_node.value, original_node in self.identifiers
         if not is_hole(name):
-            return name
-        value = self.env.get(name)
-        if isinstance(value, str):
-            return value
-        if isinstance(value, ast.Name):
-            return value.id
-        raise CannotFill("hole-unbound", f"{name} stands for no identifier")
-
-    def visit_Name(self, node: ast.Name) -> ast.expr:
-        if not is_hole(node.id):
-            return ast.Name(id=self.rename.get(node.id, node.id), ctx=node.ctx)
-        value = self.env.get(node.id)
+            return updated_node if identifier else updated_node.with_changes(value=self.rename.get(name, name))
+        value: Binding | None = self.env.get(name)
         if isinstance(value, (str, ast.Name)):
-            return ast.Name(id=value if isinstance(value, str) else value.id, ctx=node.ctx)
-        if not isinstance(value, ast.expr):
-            raise CannotFill("hole-unbound", f"{node.id} stands for nothing here")
-        return copy.deepcopy(value)
+            return updated_node.with_changes(value=value if isinstance(value, str) else value.id)
+        if identifier or not isinstance(value, ast.expr):
+            raise CannotWrite("hole-unbound", f"{name} stands for {'no identifier' if identifier else 'nothing here'}")
+        new = self.nodes.expression(name, value)
+        return new.with_changes(lpar=[*updated_node.lpar, *new.lpar], rpar=[*new.rpar, *updated_node.rpar])
 
-    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
-        node.attr = self._identifier(node.attr)
-        return self.generic_visit(node)
+    def leave_Call(self, original_node: cst.Call, updated_node: cst.Call) -> cst.Call:  # noqa: ARG002 -- LibCST's
+        """Put the remaining arguments in; the last one ends as its hole did."""
+        args: list[cst.Arg] = []
+        for arg in updated_node.args:
+            hole = self._rest_hole(arg)
+            value = self.env.get(hole or "")
+            args += self.nodes.arguments(hole, value) if hole and isinstance(value, tuple) else [arg]
+            args[-1:] = [last.with_changes(comma=arg.comma) for last in args[-1:]]
+        before = updated_node.whitespace_before_args if args else cst.SimpleWhitespace("")
+        return updated_node.with_changes(args=args, whitespace_before_args=before)
 
-    def visit_arg(self, node: ast.arg) -> ast.AST:
-        node.arg = self._identifier(node.arg)
-        return self.generic_visit(node)
+    def leave_SimpleStatementLine(
+        self, original_node: cst.SimpleStatementLine, updated_node: cst.SimpleStatementLine
+    ) -> cst.SimpleStatementLine | cst.FlattenSentinel[Line]:
+        """Carry old statements over."""
+        hole = self._statement_hole(original_node)
+        return cst.FlattenSentinel(self.nodes.lines(hole)) if hole else updated_node
 
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        node.name = self._identifier(node.name)
-        return self.generic_visit(node)
+    def leave_IndentedBlock(
+        self,
+        original_node: cst.IndentedBlock,  # noqa: ARG002 -- LibCST's
+        updated_node: cst.IndentedBlock,
+    ) -> cst.BaseSuite:
+        """Indent a block as the file does."""
+        return updated_node.with_changes(indent=self.nodes.unit)
 
-    def visit_Call(self, node: ast.Call) -> ast.AST:
-        rest = arguments_hole(node.args[-1]) if node.args else None
-        named = keywords_hole(node)
-        if rest is not None:
-            node.args = node.args[:-1]
-        if named is not None:
-            node.keywords = node.keywords[:-1]
-        self.generic_visit(node)  # before upstream's own code comes in: that is not to be filled
-        for hole in (rest, named):
-            parts = self.env.get(hole) if hole else ()
-            if not isinstance(parts, tuple):
-                raise CannotFill("hole-unbound", f"*{hole} stands for nothing here")
-            node.args += [copy.deepcopy(p) for p in parts if isinstance(p, ast.expr)]
-            node.keywords += [copy.deepcopy(p) for p in parts if isinstance(p, ast.keyword)]
-        return node
+    def leave_ParenthesizedWhitespace(
+        self,
+        original_node: cst.ParenthesizedWhitespace,  # noqa: ARG002 -- LibCST's
+        updated_node: cst.ParenthesizedWhitespace,
+    ) -> cst.ParenthesizedWhitespace:
+        """Indent a continued line as the file does, level by level."""
+        indent = updated_node.last_line.value.replace(self.step, self.nodes.unit)
+        return updated_node.with_changes(last_line=cst.SimpleWhitespace(indent))
 
-    def visit_Expr(self, node: ast.Expr) -> ast.AST | list[ast.AST]:
-        run = statements_hole(node)
-        single = statement_hole(node)
-        value = self.env.get(run or single or "")
-        if run is not None:
-            if not isinstance(value, tuple):
-                raise CannotFill("hole-unbound", f"*{run} stands for nothing here")
-            return [copy.deepcopy(statement) for statement in value]
-        if single is not None and isinstance(value, ast.stmt):
-            return copy.deepcopy(value)
-        return self.generic_visit(node)
+
+class _LineKeeper(cst.CSTTransformer):
+    """Puts old statements, with their comments and layout, in the place of new ones that equal them."""
+
+    def __init__(self, nodes: FileNodes) -> None:
+        super().__init__()
+        self.free = dict(nodes.replaced)
+        self.carried = set(nodes.replaced.values())
+        self.kept: dict[cst.CSTNode, Line] = {}
+
+    def on_visit(self, node: cst.CSTNode) -> bool:
+        """Find the old statement for each new one, outermost first; each is kept once."""
+        if not self.free or node in self.carried or isinstance(node, cst.BaseExpression) or shares_line(node):
+            return False
+        if isinstance(node, Line):
+            old = next((old for old in self.free if same(old, _statements([node])[0])), None)
+            if old is not None:
+                self.kept[node] = self.free.pop(old)
+            return old is None and not isinstance(node, cst.SimpleStatementLine)
+        return True
+
+    def on_leave(self, original_node: cst.CSTNode, updated_node: cst.CSTNode) -> cst.CSTNode:  # type: ignore[override]
+        """Exchange the statements that were found."""
+        return self.kept.get(original_node, updated_node)
+
+
+def _hole(node: object) -> str | None:
+    return node.value if isinstance(node, cst.Name) and is_hole(node.value) else None

@@ -3,18 +3,68 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from patchtool.semantic.language.grammar import BUILTINS
 from patchtool.semantic.language.names import assigned_names, shared_names
 from patchtool.semantic.language.nodes import walk, walk_scope
 from patchtool.semantic.language.scopes import Function
+from patchtool.semantic.language.source import ModuleNames
 from patchtool.semantic.matching.analysis import ScopeAnalysis, bound_nodes
+from patchtool.semantic.matching.template import is_hole
 from patchtool.semantic.matching.unify import Binding, same
 from patchtool.semantic.vocabulary.edits import Replacement
-from patchtool.semantic.writing.fill import CannotFill
+from patchtool.semantic.writing.errors import CannotWrite
 
 _EFFECTS = frozenset({"next", "pop", "popleft", "popitem", "send", "append", "read", "get_nowait", "put", "write"})
+
+
+def global_names(
+    replacement: Replacement, names: ModuleNames, local: frozenset[str], proven: Collection[str]
+) -> dict[str, str]:
+    """What the module calls each free name of inserted code; only those that differ.
+
+    Args:
+        replacement: The code.
+        names: The module's names.
+        local: Names that are local to the scope.
+        proven: Names that code which the patch relies on reads at this place already.
+
+    Raises:
+        CannotWrite: A global name is not surely available.
+    """
+    renamed = {}
+    own = {name for statement in replacement.code.body for name in _stored(statement)}
+    mine = local | own
+    for name in sorted(free_names(replacement.code.body)):
+        if name in local - own and name in names.bound:
+            raise CannotWrite("name-unavailable", f"{name} is hidden by a local name")
+        if name in mine or is_hole(name) or (name in proven and name in names.conditional):
+            continue
+        known = names.local_name(name)
+        if known is None and (name not in BUILTINS or name in names.bound):
+            raise CannotWrite("name-unavailable", f"{name} is not surely bound in this module")
+        if known is not None and known != name:
+            if known in mine:
+                raise CannotWrite("name-unavailable", f"{name} is imported as {known}, which is hidden by a local name")
+            renamed[name] = known
+    return renamed
+
+
+def free_names(body: Iterable[ast.stmt]) -> set[str]:
+    """Names that inserted code reads, nested definitions included, without what those bind for themselves."""
+    found: set[str] = set()
+    for statement in body:
+        for node in walk(statement):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+                found.add(node.id)
+    return found
+
+
+def _stored(statement: ast.stmt) -> set[str]:
+    """Names that inserted code binds for itself: locals, and the parameters of functions it defines."""
+    found = {n.id for n in walk(statement) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    return found | {n.arg for n in walk(statement) if isinstance(n, ast.arg)}
 
 
 def check_names(
@@ -29,7 +79,7 @@ def check_names(
         roles: Holes that stand for parameters.
 
     Raises:
-        CannotFill: It does not, with the reason.
+        CannotWrite: It does not, with the reason.
     """
     function = analysis.scope.function
     if function is None:
@@ -37,7 +87,7 @@ def check_names(
     old, new = assigned_names(replacement.replaced), assigned_names(filled)
     shared = (old | new) & shared_names(function)
     if shared:
-        raise CannotFill("name-shared", f"{min(shared)} is bound from elsewhere too (global or nonlocal)")
+        raise CannotWrite("name-shared", f"{min(shared)} is bound from elsewhere too (global or nonlocal)")
     _check_fresh(function, new - old)
     _check_lost(function, replacement, filled, old - new)
     _check_meaning(analysis, replacement, roles)
@@ -50,14 +100,14 @@ def _check_fresh(function: Function, names: set[str]) -> None:
     known |= {n.arg for n in walk(function) if isinstance(n, ast.arg)} | assigned_names(function.body)
     taken = sorted(names & known)
     if taken:
-        raise CannotFill("name-taken", f"{taken[0]}, which the patch would introduce, is already used in this scope")
+        raise CannotWrite("name-taken", f"{taken[0]}, which the patch would introduce, is already used in this scope")
 
 
 def _check_lost(function: Function, replacement: Replacement, filled: Sequence[ast.stmt], gone: set[str]) -> None:
     """No surviving read may need a name that the replaced code assigned and the new code does not."""
     for node in (n for statement in filled for n in walk(statement)):
         if isinstance(node, ast.Name) and node.id in gone:
-            raise CannotFill("removed-name-read", f"the new code reads {node.id}, which would no longer be assigned")
+            raise CannotWrite("removed-name-read", f"the new code reads {node.id}, which would no longer be assigned")
     inside = {id(n) for statement in replacement.replaced for n in walk(statement)} | set(_elsewhere(replacement))
     last = max((s.end_lineno or s.lineno for s in replacement.replaced), default=0)
     own = {id(n) for n in walk_scope(function.body)}
@@ -66,7 +116,7 @@ def _check_lost(function: Function, replacement: Replacement, filled: Sequence[a
             reads = not isinstance(node.ctx, ast.Store) and (node.lineno > last or id(node) not in own)
             if reads:
                 detail = f"{node.id} would no longer be assigned but is read on line {node.lineno}"
-                raise CannotFill("removed-name-read", detail)
+                raise CannotWrite("removed-name-read", detail)
 
 
 def _elsewhere(replacement: Replacement) -> Iterator[int]:
@@ -95,7 +145,7 @@ def _check_meaning(analysis: ScopeAnalysis, replacement: Replacement, roles: Map
             if hole in roles:
                 there.append(node)
             if not all(same(here, other) for other in there):
-                raise CannotFill(
+                raise CannotWrite(
                     "meaning-changed", f"{ast.unparse(node)} means something else where it would be written"
                 )
 
@@ -109,7 +159,7 @@ def _check_effects(replacement: Replacement) -> None:
             called = node.func if isinstance(node, ast.Call) else None
             name = called.id if isinstance(called, ast.Name) else getattr(called, "attr", "")
             if isinstance(node, (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom)) or name in _EFFECTS:
-                raise CannotFill("effect-repeated", f"{ast.unparse(node)} must not be evaluated twice")
+                raise CannotWrite("effect-repeated", f"{ast.unparse(node)} must not be evaluated twice")
 
 
 def _check_assigned(analysis: ScopeAnalysis, replacement: Replacement, filled: Sequence[ast.stmt]) -> None:
@@ -126,7 +176,7 @@ def _check_assigned(analysis: ScopeAnalysis, replacement: Replacement, filled: S
             if not isinstance(node, ast.Name) or not isinstance(node.ctx, ast.Load) or node.id in known | stored:
                 continue
             if node.id in analysis.local_names:
-                raise CannotFill("name-unavailable", f"{node.id} is not surely assigned at the site")
+                raise CannotWrite("name-unavailable", f"{node.id} is not surely assigned at the site")
             if node.id not in module and "*" not in module and node.id not in BUILTINS:
-                raise CannotFill("name-unavailable", f"{node.id} is bound nowhere in this module")
+                raise CannotWrite("name-unavailable", f"{node.id} is bound nowhere in this module")
         known |= stored

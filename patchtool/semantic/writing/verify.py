@@ -8,8 +8,25 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from patchtool.semantic.language.scopes import Scope, first_line
 from patchtool.semantic.language.source import Source, bound_names
-from patchtool.semantic.matching.unify import same
+from patchtool.semantic.matching.unify import Matcher, same
 from patchtool.semantic.vocabulary.edits import Replacement
+
+
+def filled_as_meant(filled: Sequence[ast.stmt], replacement: Replacement, rename: Mapping[str, str]) -> str | None:
+    """Make sure that filled code is its template, each hole standing for what it was found to stand for.
+
+    Args:
+        filled: The code that is to be written.
+        replacement: The template, and what its holes stand for.
+        rename: What the module calls each global of the template; only those that differ.
+
+    Returns:
+        What is wrong, or None.
+    """
+    real = {local: name for name, local in rename.items()}
+    matcher = Matcher(lambda name: real.get(name, name), literal=True)
+    fits = any(True for _ in matcher.statements(replacement.code.body, filled, replacement.env))
+    return None if fits else "the new code is not what the template says"
 
 
 def splice_tree(replacements: Sequence[tuple[Replacement, list[ast.stmt]]]) -> None:

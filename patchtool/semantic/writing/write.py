@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
+import libcst as cst
+
 from patchtool.semantic.judging.examine import RuleVerdict
 from patchtool.semantic.language.nodes import walk
 from patchtool.semantic.language.scopes import Scope, find_scope
@@ -13,10 +15,20 @@ from patchtool.semantic.matching.analysis import ScopeAnalysis
 from patchtool.semantic.matching.template import template
 from patchtool.semantic.vocabulary.edits import Edit, Replacement
 from patchtool.semantic.vocabulary.patch import Rule, Transform
-from patchtool.semantic.writing.fill import CannotFill, fill, global_names
-from patchtool.semantic.writing.name_checks import check_names
-from patchtool.semantic.writing.rewrite import FilledReplacement, render, run_transform
-from patchtool.semantic.writing.verify import doubled, foreign_bytes, line_ranges, splice_tree, texts, written_as_meant
+from patchtool.semantic.writing.errors import CannotWrite
+from patchtool.semantic.writing.exchange import StatementExchanger
+from patchtool.semantic.writing.fill import FilledReplacement, fill
+from patchtool.semantic.writing.locate import parse_file
+from patchtool.semantic.writing.name_checks import check_names, global_names
+from patchtool.semantic.writing.verify import (
+    doubled,
+    filled_as_meant,
+    foreign_bytes,
+    line_ranges,
+    splice_tree,
+    texts,
+    written_as_meant,
+)
 
 
 def write_rules(verdicts: Sequence[RuleVerdict], sources: dict[str, Source]) -> dict[str, Source]:
@@ -30,39 +42,51 @@ def write_rules(verdicts: Sequence[RuleVerdict], sources: dict[str, Source]) -> 
         The files as they are afterwards, by the path the patch names.
 
     Raises:
-        CannotFill: An edit must not be written; nothing is.
+        CannotWrite: An edit must not be written; nothing is.
     """
     after = dict(sources)
     for named, source in sources.items():
-        here = [v for v in verdicts if v.rule.target == named]
-        if here:
-            after[named] = _write_file(here, source)
+        rules = [verdict for verdict in verdicts if verdict.rule.target == named]
+        if rules:
+            try:
+                after[named] = _write_file(rules, source)
+            except RecursionError:
+                raise CannotWrite("unparsable", f"{source.path}: nested too deeply for LibCST") from None
     return after
 
 
 def _write_file(verdicts: Sequence[RuleVerdict], source: Source) -> Source:
-    planned = [
-        _plan(verdict, analysis, replacement) for verdict in verdicts for analysis, replacement in verdict.replacements
+    module = parse_file(source)
+    edits = [
+        _fill(module, verdict, analysis, replacement)
+        for verdict in verdicts
+        for analysis, replacement in verdict.replacements
     ]
-    data = render(source, planned)
+    module = cst.ensure_type(module.visit(StatementExchanger(module, edits)), cst.Module)
     for verdict in verdicts:
         if isinstance(verdict.rule.edit, Transform):
-            data = run_transform(verdict.rule.edit.change, data)
+            from patchtool.semantic.writing.transform import run_transform  # late: only authors' own code needs it
+
+            module = run_transform(verdict.rule.edit.change, module, source.path)
+    data = module.bytes
     try:
         written = Source.parse(source.path, data)
     except ParseError as error:
-        raise CannotFill("result-unparsable", str(error)) from None
+        raise CannotWrite("result-unparsable", str(error)) from None
     free = [p.scope for v in verdicts if isinstance(v.rule.edit, Transform) for p in v.analyses]
-    _verify(source, written, planned, free)
+    _verify(source, written, edits, free)
     return Source.parse(source.path, data) if free else written
 
 
-def _plan(verdict: RuleVerdict, analysis: ScopeAnalysis, replacement: Replacement) -> FilledReplacement:
+def _fill(
+    module: cst.Module, verdict: RuleVerdict, analysis: ScopeAnalysis, replacement: Replacement
+) -> FilledReplacement:
     """Fill a replacement and check it."""
     rename = global_names(replacement, analysis.source.names, analysis.local_names, _proven(verdict.rule))
-    filled = fill(replacement, rename)
-    check_names(analysis, replacement, filled, {hole: hole for hole in verdict.rule.roles})
-    return FilledReplacement(analysis.scope, replacement, filled, rename)
+    edit = fill(module, analysis, replacement, rename)
+    _raise("written-otherwise", filled_as_meant(edit.statements, replacement, rename))
+    check_names(analysis, replacement, edit.statements, {hole: hole for hole in verdict.rule.roles})
+    return edit
 
 
 def _proven(rule: Rule) -> frozenset[str]:
@@ -73,27 +97,27 @@ def _proven(rule: Rule) -> frozenset[str]:
     return frozenset(node.id for node in nodes if isinstance(node, ast.Name))
 
 
-def _verify(source: Source, written: Source, planned: Sequence[FilledReplacement], free: Sequence[Scope]) -> None:
+def _verify(source: Source, written: Source, edits: Sequence[FilledReplacement], free: Sequence[Scope]) -> None:
     """Make sure on the stdlib tree that the file is what the patch means; a transformer is free in its scope."""
-    for symbol in [p.scope.symbol for p in planned] + [scope.symbol for scope in free]:
+    for symbol in [edit.scope.symbol for edit in edits] + [scope.symbol for scope in free]:
         for owner in (symbol, symbol.rpartition(".")[0]):
             old, new = find_scope(source, owner), find_scope(written, owner)
             if isinstance(old, Scope) and isinstance(new, Scope):
                 _raise("name-doubled", doubled(old, new))
-    ranges = line_ranges([p.replacement for p in planned])
+    ranges = line_ranges([edit.replacement for edit in edits])
     ranges += [(scope.line, getattr(scope.node, "end_lineno", scope.line)) for scope in free]
     _raise("bytes-changed", foreign_bytes(source, written, ranges))
-    known = texts(source, _around(planned, free))
-    splice_tree([(p.replacement, p.filled) for p in planned])
+    known = texts(source, _around(edits, free))
+    splice_tree([(edit.replacement, edit.statements) for edit in edits])
     for tree in (source.tree, written.tree):
         blank(tree, [scope.symbol for scope in free], source.path)
     _raise("written-otherwise", written_as_meant(source.tree, written, known))
 
 
-def _around(planned: Sequence[FilledReplacement], free: Sequence[Scope]) -> list[ast.AST]:
+def _around(edits: Sequence[FilledReplacement], free: Sequence[Scope]) -> list[ast.AST]:
     """Every definition and statement that something is changed in."""
-    scopes = [*(p.scope for p in planned), *free]
-    holders = [block.statements[index] for p in planned for block, index in p.replacement.block.ancestors]
+    scopes = [*(edit.scope for edit in edits), *free]
+    holders = [block.statements[index] for edit in edits for block, index in edit.replacement.block.ancestors]
     return [*holders, *(node for scope in scopes for node in (*scope.owners, scope.node))]
 
 
@@ -108,4 +132,4 @@ def blank(tree: ast.Module, symbols: Sequence[str], path: str) -> None:
 
 def _raise(reason: str, problem: str | None) -> None:
     if problem:
-        raise CannotFill(reason, problem)
+        raise CannotWrite(reason, problem)

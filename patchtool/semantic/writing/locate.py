@@ -1,0 +1,100 @@
+"""A file as LibCST's tree, and where the statements of the stdlib's tree are in it."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+
+import libcst as cst
+
+from patchtool.semantic.language.nodes import walk
+from patchtool.semantic.language.scopes import Block, Scope, first_line
+from patchtool.semantic.language.source import Source
+from patchtool.semantic.writing.errors import CannotWrite
+
+Line = cst.SimpleStatementLine | cst.BaseCompoundStatement
+Chain = tuple[cst.CSTNode, ...]
+
+# Chains that the stdlib's tree keeps flat are nested in LibCST's: 8,000 links overflow its parser's stack and end the
+# process, and half of 1,000 reach Python's recursion limit when the tree is printed.
+_LONGEST_CHAIN = 1000
+_LINK = re.compile(r"\b(?:and|or)\b")
+_LONG_NAME = re.compile(rf"(?:\.[\s\\]*\w+[\s\\]*){{{_LONGEST_CHAIN}}}")
+
+
+def parse_file(source: Source) -> cst.Module:
+    """Parse a file with LibCST.
+
+    Raises:
+        CannotWrite: LibCST cannot parse it, or would not print it as it is.
+    """
+    if _LONG_NAME.search(source.text) or _has_long_condition(source):
+        raise CannotWrite("unparsable", "LibCST cannot parse the file: nested too deeply")
+    for statement in walk(source.tree) if "\f" in source.text else ():
+        if isinstance(statement, ast.stmt) and b"\f" in _indentation(source, statement):
+            detail = f"line {first_line(statement)} has a form feed in its indentation, which LibCST does not keep"
+            raise CannotWrite("unparsable", detail)
+    try:
+        return cst.parse_module(source.data)
+    except cst.ParserSyntaxError as error:
+        raise CannotWrite("unparsable", f"LibCST cannot parse the file: {error.message}") from None
+
+
+def _has_long_condition(source: Source) -> bool:
+    if len(_LINK.findall(source.text)) < _LONGEST_CHAIN:  # a walk over the tree costs as much as parsing
+        return False
+    return any(isinstance(node, ast.BoolOp) and len(node.values) > _LONGEST_CHAIN for node in walk(source.tree))
+
+
+def _indentation(source: Source, statement: ast.stmt) -> bytes:
+    line = source.lines[first_line(statement) - 1]
+    return line[: len(line) - len(line.lstrip())]
+
+
+def block_chain(module: cst.Module, scope: Scope, block: Block) -> Chain:
+    """Follow the structural path of a block: the same positions in LibCST's tree.
+
+    Args:
+        module: The file.
+        scope: The definition that the block is in.
+        block: The block in the stdlib's tree.
+
+    Returns:
+        The nodes from the module to the one that holds the block's statements; for an ``elif`` that statement itself.
+    """
+    if not block.ancestors:
+        chain: Chain = (module,)
+        for owner, node in pairwise((*scope.owners, scope.node)):
+            chain += _holders(chain[-1], "body")
+            chain += (block_lines(owner.body, chain[-1])[node],)
+    else:
+        outer, index = block.ancestors[-1]
+        statement = outer.statements[index]
+        chain = block_chain(module, scope, outer)
+        chain += (block_lines(outer.statements, chain[-1])[statement],)
+        if block.owner is not statement:
+            field = "handlers" if isinstance(statement, ast.Try) else "cases"
+            chain += (getattr(chain[-1], field)[getattr(statement, field).index(block.owner)],)
+    return chain + _holders(chain[-1], block.field)
+
+
+def _holders(owner: cst.CSTNode, field: str) -> Chain:
+    """The nodes between the owner of a block and its statements."""
+    if isinstance(owner, cst.Module):
+        return ()
+    part = getattr(owner, field)
+    return (part,) if field == "body" or isinstance(part, cst.If) else (part, part.body)
+
+
+def block_lines(statements: Sequence[ast.stmt], holder: cst.CSTNode) -> dict[ast.AST, cst.CSTNode]:
+    """Each statement of a block with LibCST's node for its line; several on one line share it.
+
+    Args:
+        statements: The block in the stdlib's tree.
+        holder: The node that holds its statements in LibCST's tree.
+    """
+    lines: Sequence[cst.CSTNode] = [holder] if isinstance(holder, cst.If) else getattr(holder, "body", ())
+    each = (line for line in lines for _ in (line.body if isinstance(line, cst.SimpleStatementLine) else (line,)))
+    return dict(zip(statements, each))

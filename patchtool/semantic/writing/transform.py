@@ -1,0 +1,39 @@
+"""Running an author's own LibCST code, however LibCST lets it be written."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import libcst as cst
+from libcst.codemod import Codemod, CodemodContext, SkipFile
+
+from patchtool.semantic.writing.errors import CannotWrite
+
+
+def run_transform(change: Any, module: cst.Module, path: str) -> cst.Module:
+    """Let an author's function, transformer or codemod change a file.
+
+    Args:
+        change: As the rule states it; see ``vocabulary.patch.Transform``.
+        module: The file.
+        path: Its path in the git layout.
+
+    Returns:
+        The changed module.
+
+    Raises:
+        CannotWrite: A codemod skipped the file.
+        TypeError: It gave no module.
+    """
+    try:
+        if isinstance(change, type) and issubclass(change, Codemod):
+            changed = change(CodemodContext(filename=path)).transform_module(module)
+        elif isinstance(change, type) and issubclass(change, cst.CSTTransformer):
+            changed = cst.MetadataWrapper(module).visit(change())
+        else:
+            changed = change(module)
+    except SkipFile as error:
+        raise CannotWrite("site-refused", f"the transformer skipped the file: {error}") from None
+    if not isinstance(changed, cst.Module):
+        raise TypeError(f"transform: {getattr(change, '__name__', change)} gave {type(changed).__name__}, not a Module")
+    return changed
