@@ -52,7 +52,7 @@ class PatchCommand(CodemodCommand):
         file = Path(self.context.filename or "").absolute()
         target = next((t for t in self.info.targets if file.as_posix().endswith(f"/{t.removeprefix(_ROOT)}")), None)
         if target is None:
-            raise SkipFile(f"{self.info.name} has no such target")
+            raise SkipFile(f"no target of {self.info.name}")
         base = file.parents[target.removeprefix(_ROOT).count("/")]
         files = FilesAround(base, {target: tree.bytes})
         self._check_required(files)

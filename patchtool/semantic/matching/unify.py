@@ -155,10 +155,10 @@ class Matcher:
         if any(isinstance(item, ast.stmt) for item in want):
             patterns = [item for item in want if isinstance(item, ast.stmt)]
             yield from self.statements(patterns, [item for item in have if isinstance(item, ast.stmt)], env)
-        elif len(want) == len(have) and all(item is not None for item in (*want, *have)):
-            yield from self._pairs(list(zip(want, have)), env)
-        elif want == have:
-            yield env
+        elif len(want) == len(have):
+            pairs = [pair for pair in zip(want, have) if pair[0] != pair[1]]  # equal are only names and gaps, no nodes
+            if all(isinstance(item, ast.AST) for pair in pairs for item in pair):
+                yield from self._pairs(pairs, env)
 
 
 def _optional(env: Bindings | None) -> tuple[Bindings, ...]:
