@@ -21,7 +21,7 @@ import patchtool.codemods
 from patchtool.adapters.project.project import open_project
 from patchtool.domain.release import Release
 from patchtool.workflow.rendering import render
-from tests.semantic.conftest import WheelTree
+from tests.semantic.trees import WheelTree
 
 ROOT = Path(__file__).parents[1]
 COMMANDS = ("SsmIndexLayout", "MtpTracking", "KvCopyOverride", "TrackIndexPrecompute")
@@ -38,7 +38,7 @@ def codemod(command: str, *files: Path, cwd: Path = ROOT, jobs: int = 2) -> subp
 @pytest.mark.parametrize("version", LAYOUTS)
 def test_the_commands_write_what_apply_writes(version: str, wheel: Callable[[str], Path], tmp_path: Path) -> None:
     patches = open_project(ROOT).patches
-    tree = WheelTree(wheel(version))
+    tree = WheelTree.of(wheel(version))
     before = {path: tree.read(path) or b"" for path in sorted({path for info in patches for path in info.footprint})}
     base = tmp_path / LAYOUTS[version]
     files = {path: base / path.removeprefix("python/") for path in before}
