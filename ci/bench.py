@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from patchtool.adapters.store.store import default_path
+from patchtool.adapters.upstreams.pypi import PyPI
 from patchtool.domain.release import Release
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -181,9 +182,8 @@ class Bench:
         """The pinned release's wheel, fetched once."""
         found = sorted(self.folder.glob("*.whl"))
         if not found:
-            pip = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--only-binary", ":all:", "-d"]
-            requirement = (ROOT / "upstream-pin.txt").read_text().split()[0]
-            subprocess.run([*pip, str(self.folder), requirement, "--python-version", "3.11"], check=True)
+            index = PyPI()
+            index.download(index.artifacts("sglang", Release.parse(self.pinned()))[0], self.folder)
             found = sorted(self.folder.glob("*.whl"))
         return found[0]
 

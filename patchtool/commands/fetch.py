@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from patchtool.adapters.upstreams import Upstream, open_upstream
+from patchtool.adapters.upstreams import Upstream, open_upstream, release_of
 from patchtool.domain.errors import InputError
 from patchtool.domain.release import Release
 from patchtool.domain.report import Report
@@ -60,8 +60,6 @@ def _parse(text: str, project: str) -> tuple[Upstream | None, Release]:
     """Parse an argument: a release, or the path of an artifact, which is then the source."""
     if not text.endswith(_FILES):
         return None, Release.parse(text)
-    from patchtool.adapters.upstreams.filenames import release_of
-
     path = Path(text)
     if not path.is_file():
         raise InputError(f"{text} does not exist", hint="fetch takes releases and paths of wheels")

@@ -1,4 +1,4 @@
-"""Small archives, harmless and hostile, built by hand."""
+"""Small wheels and source archives, well-formed and malicious."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FILES: dict[str, bytes] = {
 
 def entry(name: str, mode: int = stat.S_IFREG | 0o644) -> zipfile.ZipInfo:
     info = zipfile.ZipInfo("placeholder")
-    # Set afterwards: the constructor cuts a name at its first NUL.
+    # Not passed to the constructor, which cuts a name at its first NUL.
     info.filename = info.orig_filename = name
     info.external_attr = mode << 16
     return info

@@ -1,4 +1,4 @@
-"""A small package index on this machine: real HTTP, and failures on demand."""
+"""A package index on this machine: real HTTP, with failures on demand."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _NONE: dict[str, str] = {}
 class Index(LocalServer):
     """Serves `routes` by path.
 
-    Each route is a function of how often the path was asked for before, and of the request's headers; it
-    gives status, headers and body.
+    Each route is a function of the number of earlier requests for the path and of the request's headers; it returns
+    status, headers and body.
 
     Args:
         tls: The server's side of TLS; without it the index speaks plain HTTP.
@@ -29,7 +29,7 @@ class Index(LocalServer):
 
     def __init__(self, tls: ssl.SSLContext | None = None) -> None:
         self.routes: dict[str, Callable[[int, dict[str, str]], tuple[int, dict[str, str], bytes]]] = {}
-        self.asked: Counter[str] = Counter()
+        self.requests: Counter[str] = Counter()
         self.seen: list[tuple[str, dict[str, str]]] = []
         self.credentials: str | None = None
         owner = self
@@ -39,7 +39,7 @@ class Index(LocalServer):
                 owner.answer(self)
 
             def log_message(self, *args: object) -> None:
-                """Be quiet."""
+                """Log nothing."""
 
         super().__init__(Handler, tls)
         self.url = f"{'https' if tls else 'http'}://{self.host}/simple"
@@ -53,8 +53,8 @@ class Index(LocalServer):
         elif request.path not in self.routes:
             status, extra, body = 404, _NONE, b"no"
         else:
-            status, extra, body = self.routes[request.path](self.asked[request.path], headers)
-            self.asked[request.path] += 1
+            status, extra, body = self.routes[request.path](self.requests[request.path], headers)
+            self.requests[request.path] += 1
         request.send_response(status)
         for name, value in {"Content-Length": str(len(body)), **extra}.items():
             request.send_header(name, value)
@@ -62,7 +62,7 @@ class Index(LocalServer):
         request.wfile.write(body)
 
     def page(self, body: bytes, kind: str = "text/html", path: str = "/simple/sglang/") -> None:
-        self.routes[path] = lambda asked, headers: (200, {"Content-Type": kind}, body)
+        self.routes[path] = lambda earlier, headers: (200, {"Content-Type": kind}, body)
 
     def html(self, *links: str) -> None:
         self.page(("<!DOCTYPE html><html><body>" + "".join(links) + "</body></html>").encode())
@@ -72,4 +72,4 @@ class Index(LocalServer):
         self.page(json.dumps(document).encode(), "application/vnd.pypi.simple.v1+json")
 
     def file(self, name: str, body: bytes) -> None:
-        self.routes[f"/files/{name}"] = lambda asked, headers: (200, {}, body)
+        self.routes[f"/files/{name}"] = lambda earlier, headers: (200, {}, body)

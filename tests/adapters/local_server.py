@@ -1,4 +1,4 @@
-"""A server on this machine, on a port of its own, in a thread of its own."""
+"""An HTTP server on a free port of this machine, in a thread."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ if TYPE_CHECKING:
 
 class _Quiet(ThreadingHTTPServer):
     def handle_error(self, *args: object) -> None:
-        """Be quiet about a client that ends the conversation; the client's own test tells what it made of it."""
+        """Log nothing when a client closes the connection early."""
 
 
 class LocalServer:
-    """Serves from when it is made until `close`.
+    """Serves until `close`.
 
     Args:
-        handler: Answers requests.
+        handler: The request handler.
         tls: The server's side of TLS; without it plain HTTP.
     """
 
     def __init__(self, handler: type[BaseHTTPRequestHandler], tls: ssl.SSLContext | None = None) -> None:
         self._server = _Quiet(("127.0.0.1", 0), handler)
         if tls is not None:
-            # The handshake belongs to the request's thread: one that fails must not stop the others.
+            # In the thread of the request, because a handshake that fails must not stop the server.
             self._server.socket = tls.wrap_socket(self._server.socket, server_side=True, do_handshake_on_connect=False)
         self.host = f"127.0.0.1:{self._server.server_port}"
         self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01})

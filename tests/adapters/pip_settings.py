@@ -1,4 +1,4 @@
-"""A user's pip.conf, and nothing of what this machine's own says."""
+"""A pip.conf for one test, without the settings of this machine."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ if TYPE_CHECKING:
 
     import pytest
 
-# The machine's files are read too, and an empty value takes theirs back.
+# pip reads the machine's files too; an empty value overrides theirs.
 _KEYS = ("extra-index-url", "find-links", "no-index", "proxy", "cert", "client-cert", "trusted-host")
 _TRUST = ("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
 
 
 class PipSettings:
-    """Writes it anew for every call, with the keys of the call.
+    """Each call rewrites the file with the given keys.
 
     Args:
-        folder: Where the file is put.
-        monkeypatch: Takes back what the process was told of it.
+        folder: Of the file.
+        monkeypatch: Sets the environment variable that names it.
     """
 
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,29 +17,29 @@ if TYPE_CHECKING:
 
 
 class Proxy(LocalServer):
-    """Forwards to one index, whatever host it is asked for: a host that exists nowhere is reached through it only.
+    """Forwards to one index, whatever the host of a request; a name that does not resolve is reached only through it.
 
     Args:
-        index: Where everything goes.
-        credentials: ``user:password`` to insist on, or None for an open proxy.
+        index: The target.
+        credentials: ``user:password`` that it requires, or None for an open proxy.
     """
 
     def __init__(self, index: Index, credentials: str | None = None) -> None:
         self.seen: list[str] = []
-        """What it was asked for: URLs, and ``host:port`` of tunnels; refused requests too."""
+        """The URLs of requests and the ``host:port`` of tunnels, denied ones too."""
         wanted = credentials and "Basic " + base64.b64encode(credentials.encode()).decode()
         owner = self
 
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
-                if self._admitted():
+                if self._authorized():
                     owner.forward(self, index)
 
             def do_CONNECT(self) -> None:
-                if self._admitted():
+                if self._authorized():
                     owner.tunnel(self, index)
 
-            def _admitted(self) -> bool:
+            def _authorized(self) -> bool:
                 owner.seen.append(self.path)
                 if wanted in (None, self.headers["Proxy-Authorization"]):
                     return True
@@ -50,7 +50,7 @@ class Proxy(LocalServer):
                 return False
 
             def log_message(self, *args: object) -> None:
-                """Be quiet."""
+                """Log nothing."""
 
         super().__init__(Handler)
 

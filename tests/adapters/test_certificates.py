@@ -1,4 +1,4 @@
-"""An index with a certificate of a company's own, and one that wants to see the user's."""
+"""An index with a certificate of a private authority, and one that requires a client certificate."""
 
 from __future__ import annotations
 
@@ -25,37 +25,37 @@ LINK = f'<a href="/files/sglang-{VERSION}-py3-none-any.whl">sglang-{VERSION}-py3
 
 
 class Company:
-    """Its authority's certificate, one of its people with certificate and key in one file, and its index.
+    """A private authority, a client certificate with its key in one file, and an index.
 
     Args:
         folder: Where the files are put.
-        asks: Whether the index wants to see a certificate of the company's.
+        client_auth: Whether the index requires a client certificate.
     """
 
-    def __init__(self, folder: Path, asks: bool) -> None:
+    def __init__(self, folder: Path, client_auth: bool) -> None:
         authority = trustme.CA()
         self.authority = folder / "authority.pem"
         authority.cert_pem.write_to_path(str(self.authority))
-        self.person = folder / "person.pem"
-        authority.issue_cert("person@example.org").private_key_and_cert_chain_pem.write_to_path(str(self.person))
+        self.client = folder / "client.pem"
+        authority.issue_cert("client@example.org").private_key_and_cert_chain_pem.write_to_path(str(self.client))
         tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
         authority.issue_cert("127.0.0.1", "index.invalid").configure_cert(tls)
-        if asks:
+        if client_auth:
             tls.verify_mode = ssl.CERT_REQUIRED
             authority.configure_trust(tls)
         self.index = Index(tls)
         self.index.html(LINK)
 
 
-@pytest.fixture(params=[False, True], ids=["asks-nobody", "asks-who"])
+@pytest.fixture(params=[False, True], ids=["no-client-auth", "client-auth"])
 def company(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Company]:
-    made = Company(tmp_path, request.param)
-    yield made
-    made.index.close()
+    created = Company(tmp_path, request.param)
+    yield created
+    created.index.close()
 
 
-only_asking = pytest.mark.parametrize("company", [True], indirect=True)
-only_silent = pytest.mark.parametrize("company", [False], indirect=True)
+with_client_auth = pytest.mark.parametrize("company", [True], indirect=True)
+without_client_auth = pytest.mark.parametrize("company", [False], indirect=True)
 
 
 @pytest.fixture
@@ -63,24 +63,24 @@ def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> PipSettings:
     return PipSettings(tmp_path, monkeypatch)
 
 
-def refused() -> EnvironmentFault:
+def fault_of_listing() -> EnvironmentFault:
     with pytest.raises(EnvironmentFault) as caught:
         PyPI(backoff=0.01).releases("sglang")
     return caught.value
 
 
-def test_both_certificates_of_pips_settings_are_used(company: Company, settings: PipSettings) -> None:
-    settings(index_url=company.index.url, cert=company.authority, client_cert=company.person)
+def test_cert_and_client_cert_of_pip_are_used(company: Company, settings: PipSettings) -> None:
+    settings(index_url=company.index.url, cert=company.authority, client_cert=company.client)
     assert PyPI().releases("sglang") == [RELEASE]
 
 
-def test_through_a_proxy_with_credentials_too(company: Company, settings: PipSettings) -> None:
+def test_certificates_are_used_through_a_proxy(company: Company, settings: PipSettings) -> None:
     proxy = Proxy(company.index, "me:s3/cret")
     try:
         settings(
             index_url="https://index.invalid/simple",
             cert=company.authority,
-            client_cert=company.person,
+            client_cert=company.client,
             proxy=f"http://me:s3%2Fcret@{proxy.host}",
         )
         assert PyPI().releases("sglang") == [RELEASE]
@@ -89,9 +89,9 @@ def test_through_a_proxy_with_credentials_too(company: Company, settings: PipSet
         proxy.close()
 
 
-@only_silent
+@without_client_auth
 @pytest.mark.parametrize("variable", ["SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "PIP_CERT"])
-def test_an_authority_that_the_system_or_the_environment_trusts_is_trusted(
+def test_authority_trusted_by_the_system_or_environment_is_trusted(
     company: Company, settings: PipSettings, monkeypatch: pytest.MonkeyPatch, variable: str
 ) -> None:
     settings(index_url=company.index.url)
@@ -99,58 +99,58 @@ def test_an_authority_that_the_system_or_the_environment_trusts_is_trusted(
     assert PyPI().releases("sglang") == [RELEASE]
 
 
-@only_silent
-def test_a_trusted_host_needs_no_certificate(company: Company, settings: PipSettings) -> None:
+@without_client_auth
+def test_trusted_host_needs_no_valid_certificate(company: Company, settings: PipSettings) -> None:
     settings(index_url=company.index.url, trusted_host="127.0.0.1")
     assert PyPI().releases("sglang") == [RELEASE]
 
 
-@only_silent
-def test_an_unknown_authority_is_refused_at_once(company: Company, settings: PipSettings) -> None:
+@without_client_auth
+def test_unknown_authority_is_rejected_before_any_request(company: Company, settings: PipSettings) -> None:
     settings(index_url=company.index.url)
-    fault = refused()
+    fault = fault_of_listing()
     assert fault.message == f"no trusted connection to {company.index.host}"
     assert "CERTIFICATE_VERIFY_FAILED" in (fault.cause or "")
     assert "pip's `cert`" in (fault.hint or "")
     assert company.index.seen == []
 
 
-@only_silent
-def test_pips_certificates_are_the_only_ones_then(
+@without_client_auth
+def test_cert_of_pip_replaces_all_other_authorities(
     company: Company, settings: PipSettings, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     trustme.CA().cert_pem.write_to_path(str(tmp_path / "other.pem"))
     settings(index_url=company.index.url, cert=tmp_path / "other.pem")
     monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(company.authority))
     monkeypatch.setenv("SSL_CERT_FILE", str(company.authority))
-    assert "CERTIFICATE_VERIFY_FAILED" in (refused().cause or "")
+    assert "CERTIFICATE_VERIFY_FAILED" in (fault_of_listing().cause or "")
 
 
-@only_asking
-def test_without_the_persons_certificate_nothing_is_shown(company: Company, settings: PipSettings) -> None:
+@with_client_auth
+def test_index_that_requires_a_client_certificate_rejects_others(company: Company, settings: PipSettings) -> None:
     settings(index_url=company.index.url, cert=company.authority)
-    fault = refused()
+    fault = fault_of_listing()
     assert company.index.host in fault.message
     assert "`client-cert`" in (fault.hint or "")
     assert company.index.seen == []
 
 
 @pytest.mark.parametrize("which", ["cert", "client_cert"])
-def test_a_certificate_that_is_not_there_is_told(company: Company, settings: PipSettings, which: str) -> None:
-    files: dict[str, object] = {"cert": company.authority, "client_cert": company.person}
+def test_missing_certificate_file_is_named(company: Company, settings: PipSettings, which: str) -> None:
+    files: dict[str, object] = {"cert": company.authority, "client_cert": company.client}
     settings(index_url=company.index.url, **files | {which: "/nowhere/it.pem"})
-    fault = refused()
+    fault = fault_of_listing()
     assert fault.message == f"no trusted connection to {company.index.host}"
     assert "/nowhere/it.pem" in (fault.cause or "")
     assert "pip's `cert`" in (fault.hint or "")
 
 
 @pytest.mark.parametrize("which", ["cert", "client_cert"])
-def test_a_certificate_that_is_none_is_told(
+def test_malformed_certificate_file_is_a_tls_error(
     company: Company, settings: PipSettings, which: str, tmp_path: Path
 ) -> None:
     (tmp_path / "odd.pem").write_text("odd\n")
-    files: dict[str, object] = {"cert": company.authority, "client_cert": company.person}
+    files: dict[str, object] = {"cert": company.authority, "client_cert": company.client}
     settings(index_url=company.index.url, **files | {which: tmp_path / "odd.pem"})
-    fault = refused()
+    fault = fault_of_listing()
     assert fault.message == f"no trusted connection to {company.index.host}"

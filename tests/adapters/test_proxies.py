@@ -1,4 +1,4 @@
-"""An index behind a proxy: reached through it and only through it, as pip's settings or the environment say."""
+"""An index behind a proxy, configured in pip's settings or in the environment."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 RELEASE = Release(VERSION)
 NAME = f"sglang-{VERSION}-py3-none-any.whl"
-NOWHERE = "http://index.invalid/simple"  # no machine has this name: only a proxy can take one there
+BEHIND = "http://index.invalid/simple"  # the name does not resolve: only a proxy can reach it
 USER, PASSWORD = "me", "s3/cr@t"
-WRITTEN = "me:s3%2Fcr%40t"
-INDEX = {"index_url": NOWHERE, "trusted_host": "index.invalid"}
+ESCAPED = "me:s3%2Fcr%40t"
+INDEX = {"index_url": BEHIND, "trusted_host": "index.invalid"}
 
 
 @pytest.fixture
@@ -49,20 +49,20 @@ def proxy(index: Index, credentials: str | None = None) -> Iterator[Proxy]:
 
 @pytest.fixture
 def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> PipSettings:
-    """The user's pip.conf; it names an index that nobody reaches directly."""
-    made = PipSettings(tmp_path, monkeypatch)
-    made(**INDEX)
-    return made
+    """The user's pip.conf, with an index that cannot be reached directly."""
+    pip_conf = PipSettings(tmp_path, monkeypatch)
+    pip_conf(**INDEX)
+    return pip_conf
 
 
-def told(fault: PatchtoolError) -> str:
+def shown(fault: PatchtoolError) -> str:
     return f"{fault.message}\n{fault.hint}\n{fault.cause}"
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("credentials", [None, f"{USER}:{PASSWORD}"], ids=["open", "with-credentials"])
 @pytest.mark.parametrize("where", ["pip.conf", "PIP_PROXY", "HTTP_PROXY", "http_proxy", "all_proxy", "without-scheme"])
-def test_the_index_is_reached_through_the_proxy_only(
+def test_every_request_goes_through_the_proxy(
     index: Index,
     settings: PipSettings,
     monkeypatch: pytest.MonkeyPatch,
@@ -71,7 +71,7 @@ def test_the_index_is_reached_through_the_proxy_only(
     credentials: str | None,
 ) -> None:
     with proxy(index, credentials) as through:
-        address = f"{WRITTEN}@{through.host}" if credentials else through.host
+        address = f"{ESCAPED}@{through.host}" if credentials else through.host
         if where == "pip.conf":
             settings(**INDEX, proxy=f"http://{address}")
         elif where == "without-scheme":
@@ -80,14 +80,14 @@ def test_the_index_is_reached_through_the_proxy_only(
             monkeypatch.setenv(where, f"http://{address}")
         upstream = PyPI(backoff=0.01)
         (artifact,) = upstream.artifacts("sglang", RELEASE)
-        got = upstream.download(artifact, tmp_path / "new")
-    assert got.read_bytes() == (tmp_path / NAME).read_bytes()
-    assert through.seen == [f"{NOWHERE}/sglang/", f"http://index.invalid/files/{NAME}"]
+        path = upstream.download(artifact, tmp_path / "new")
+    assert path.read_bytes() == (tmp_path / NAME).read_bytes()
+    assert through.seen == [f"{BEHIND}/sglang/", f"http://index.invalid/files/{NAME}"]
     assert [path for path, _ in index.seen] == ["/simple/sglang/", f"/files/{NAME}"]
     assert not any("authorization" in name.lower() for _, headers in index.seen for name in headers)
 
 
-def test_pips_proxy_goes_before_the_environments(
+def test_proxy_of_pip_precedes_that_of_the_environment(
     index: Index, settings: PipSettings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
@@ -98,7 +98,7 @@ def test_pips_proxy_goes_before_the_environments(
         assert through.seen
 
 
-def test_no_proxy_is_obeyed(index: Index, settings: PipSettings, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_proxy_is_respected(index: Index, settings: PipSettings, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PIP_INDEX_URL", index.url)
     monkeypatch.setenv("no_proxy", "127.0.0.1")
     with proxy(index) as through:
@@ -107,11 +107,11 @@ def test_no_proxy_is_obeyed(index: Index, settings: PipSettings, monkeypatch: py
         assert through.seen == []
 
 
-def test_credentials_of_index_and_proxy_are_two_things(index: Index, settings: PipSettings) -> None:
+def test_index_and_proxy_have_separate_credentials(index: Index, settings: PipSettings) -> None:
     index.credentials = "reader:word"
     with proxy(index, f"{USER}:{PASSWORD}") as through:
-        url = NOWHERE.replace("://", "://reader:word@")
-        settings(**INDEX | {"index_url": url}, proxy=f"http://{WRITTEN}@{through.host}")
+        url = BEHIND.replace("://", "://reader:word@")
+        settings(**INDEX | {"index_url": url}, proxy=f"http://{ESCAPED}@{through.host}")
         assert PyPI().releases("sglang") == [RELEASE]
 
 
@@ -119,41 +119,41 @@ def test_credentials_of_index_and_proxy_are_two_things(index: Index, settings: P
 @pytest.mark.parametrize("scheme", ["http", "https"])
 @pytest.mark.parametrize("address", ["me:wr0ng@{}", "{}"], ids=["wrong", "none"])
 @pytest.mark.parametrize("where", ["pip.conf", "environment"])
-def test_a_proxy_that_refuses_is_told_with_its_name_and_without_the_password(
+def test_proxy_that_denies_access_is_named_without_the_password(
     index: Index, settings: PipSettings, monkeypatch: pytest.MonkeyPatch, where: str, address: str, scheme: str
 ) -> None:
     with proxy(index, f"{USER}:{PASSWORD}") as through:
-        named = INDEX | {"index_url": NOWHERE.replace("http:", f"{scheme}:")}
+        index_settings = INDEX | {"index_url": BEHIND.replace("http:", f"{scheme}:")}
         url = f"http://{address.format(through.host)}"
         if where == "pip.conf":
-            settings(**named, proxy=url)
+            settings(**index_settings, proxy=url)
         else:
-            settings(**named)
+            settings(**index_settings)
             monkeypatch.setenv(f"{scheme.upper()}_PROXY", url)
         with pytest.raises(EnvironmentFault) as caught:
             PyPI(backoff=0.01).releases("sglang")
-    assert caught.value.message == f"the proxy {through.host} refuses the way to index.invalid"
+    assert caught.value.message == f"the proxy {through.host} denies access to index.invalid"
     assert "407" in (caught.value.cause or "")
     assert "config set global.proxy http://USER:" in (caught.value.hint or "")
-    assert "wr0ng" not in told(caught.value)
+    assert "wr0ng" not in shown(caught.value)
     assert len(through.seen) == 1
     assert index.seen == []
 
 
-def test_an_index_that_takes_itself_for_a_proxy_is_named(index: Index, settings: PipSettings) -> None:
-    index.routes["/simple/sglang/"] = lambda asked, headers: (407, {}, b"")
+def test_index_that_answers_407_is_not_a_proxy(index: Index, settings: PipSettings) -> None:
+    index.routes["/simple/sglang/"] = lambda earlier, headers: (407, {}, b"")
     settings(index_url=index.url)
     with pytest.raises(EnvironmentFault) as caught:
         PyPI(backoff=0.01).releases("sglang")
     assert caught.value.message == f"{index.host} answered 407"
 
 
-def test_a_proxy_that_is_not_there_is_named(settings: PipSettings, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unreachable_proxy_is_named(settings: PipSettings, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PIP_PROXY", "http://me:s3cret@127.0.0.1:9")
     with pytest.raises(EnvironmentFault) as caught:
         PyPI(backoff=0.01).releases("sglang")
     assert caught.value.message == "cannot reach index.invalid through the proxy 127.0.0.1:9"
-    assert "s3cret" not in told(caught.value)
+    assert "s3cret" not in shown(caught.value)
 
 
 @pytest.mark.slow
@@ -170,11 +170,11 @@ def test_a_proxy_that_is_not_there_is_named(settings: PipSettings, monkeypatch: 
         ("index-url", "https://me:s3 cret@127.0.0.1:9/simple"),
     ],
 )
-def test_a_password_that_is_not_escaped_is_not_told_by_halves(settings: PipSettings, key: str, url: str) -> None:
+def test_no_part_of_an_unescaped_password_is_shown(settings: PipSettings, key: str, url: str) -> None:
     settings(**INDEX | {key.replace("-", "_"): url})
     with pytest.raises((EnvironmentFault, InputError)) as caught:
         PyPI(backoff=0.01).releases("sglang")
-    words = told(caught.value)
-    assert "s3" not in words
-    assert "cret" not in words
-    assert "%2F" in words or "127.0.0.1:9" in words
+    text = shown(caught.value)
+    assert "s3" not in text
+    assert "cret" not in text
+    assert "%2F" in text or "127.0.0.1:9" in text

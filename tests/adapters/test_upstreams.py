@@ -1,14 +1,18 @@
+"""Sources of releases: what they list, what a download verifies, and what an error says."""
+
 from __future__ import annotations
 
 import hashlib
 import time
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from patchtool.adapters.upstreams import open_upstream, pinned
-from patchtool.adapters.upstreams.findlinks import FindLinks
+from patchtool.adapters import upstreams
+from patchtool.adapters.upstreams import SOURCES, open_upstream, pinned
+from patchtool.adapters.upstreams.folder import Folder
 from patchtool.adapters.upstreams.pipconfig import PipConfig, parse_pip_config, read_pip_config
 from patchtool.adapters.upstreams.pypi import PyPI
 from patchtool.adapters.upstreams.session import split_credentials
@@ -19,7 +23,6 @@ from tests.adapters.index_server import Index
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 RELEASE = Release(VERSION)
 NAME = f"sglang-{VERSION}-py3-none-any.whl"
@@ -38,7 +41,9 @@ def names_in(folder: Path) -> list[str]:
     return sorted(each.name for each in folder.iterdir())
 
 
-class Told:
+class Recorder:
+    """Keeps the last progress."""
+
     last: tuple[int, int | None] = (0, None)
 
     def __call__(self, done: int, total: int | None) -> None:
@@ -50,7 +55,7 @@ def link(name: str, digest: str = DIGEST, attributes: str = "", base: str = "../
     return f'<a href="{base}/{name}{fragment}" {attributes}>{name}</a>'
 
 
-def described(name: str, digest: str = DIGEST, **more: object) -> dict[str, object]:
+def entry(name: str, digest: str = DIGEST, **more: object) -> dict[str, object]:
     return {"filename": name, "url": f"../../files/{name}", "hashes": {"sha256": digest}, **more}
 
 
@@ -75,17 +80,16 @@ NAMES = [
 
 
 @pytest.mark.parametrize("kind", ["html", "json"])
-def test_releases_and_files_whatever_this_machine_is(index: Index, kind: str) -> None:
+def test_listing_includes_files_for_every_python_and_platform(index: Index, kind: str) -> None:
     if kind == "html":
         index.html(*map(link, NAMES), link("sglang-1.1-py3-none-any.whl", attributes='data-yanked="bad"'))
     else:
         index.json(
-            *(described(name, size=1000 + number) for number, name in enumerate(reversed(NAMES))),
-            described("sglang-1.1-py3-none-any.whl", yanked="bad"),
+            *(entry(name, size=1000 + number) for number, name in enumerate(reversed(NAMES))),
+            entry("sglang-1.1-py3-none-any.whl", yanked="bad"),
         )
     upstream = client(index)
     assert list(map(str, upstream.releases("sglang"))) == ["v1.2.2", "v1.2.3", "v1.2.3.post1", "v1.3.0rc1"]
-    assert str(upstream.releases("sglang", yanked=True)[0]) == "v1.1"
     files = upstream.artifacts("sglang", RELEASE)
     assert files[-1].filename == "sglang-1.2.3.tar.gz"
     assert {each.filename for each in files[:2]} == set(NAMES[:2])
@@ -95,16 +99,16 @@ def test_releases_and_files_whatever_this_machine_is(index: Index, kind: str) ->
         assert files[0].size is not None
         assert files[1].size is not None
         assert files[0].size < files[1].size
-    assert index.asked["/simple/sglang/"] == 1
+    assert index.requests["/simple/sglang/"] == 1
 
 
-def test_the_pin_chooses(index: Index) -> None:
+def test_pinned_keeps_artifacts_with_a_listed_hash_or_none(index: Index) -> None:
     index.html(link(NAMES[0], "a" * 64), link(NAMES[1], "b" * 64), link(NAMES[2], ""))
     files = client(index).artifacts("sglang", RELEASE)
     assert [each.filename for each in pinned(files, ["b" * 64])] == [NAMES[1], NAMES[2]]
 
 
-def test_an_unknown_release_names_the_nearest(index: Index) -> None:
+def test_unknown_release_is_rejected_with_the_nearest_ones(index: Index) -> None:
     index.html(*(link(f"sglang-0.{minor}-py3-none-any.whl") for minor in range(1, 9)))
     with pytest.raises(InputError) as caught:
         client(index).artifacts("sglang", Release("0.4.1"))
@@ -113,25 +117,25 @@ def test_an_unknown_release_names_the_nearest(index: Index) -> None:
     assert "v0.8" not in caught.value.hint
 
 
-def test_a_project_nobody_has_is_an_unknown_release(index: Index) -> None:
+def test_unknown_project_is_an_unknown_release(index: Index) -> None:
     with pytest.raises(InputError, match="has no sglang v1"):
         client(index).artifacts("sglang", RELEASE)
 
 
-def test_a_download_is_verified_and_told(index: Index, tmp_path: Path) -> None:
+def test_download_is_verified_and_reports_progress(index: Index, tmp_path: Path) -> None:
     index.html(link(NAME))
     index.file(NAME, DATA)
-    upstream, told = client(index), Told()
+    upstream, progress = client(index), Recorder()
     (artifact,) = upstream.artifacts("sglang", RELEASE)
-    path = upstream.download(artifact, tmp_path / "new", told, accept=[DIGEST])
+    path = upstream.download(artifact, tmp_path / "new", progress, accept=[DIGEST])
     assert path == tmp_path / "new" / NAME
     assert path.read_bytes() == DATA
-    assert told.last == (len(DATA), len(DATA))
+    assert progress.last == (len(DATA), len(DATA))
     assert names_in(path.parent) == [NAME]
 
 
 @pytest.mark.parametrize("accept", [pytest.param((), id="by the index"), pytest.param(["a" * 64], id="by the pin")])
-def test_wrong_bytes_are_not_kept(index: Index, tmp_path: Path, accept: list[str]) -> None:
+def test_file_with_another_hash_is_not_kept(index: Index, tmp_path: Path, accept: list[str]) -> None:
     index.html(link(NAME))
     index.file(NAME, DATA if accept else b"evil")
     upstream = client(index)
@@ -145,7 +149,7 @@ def test_wrong_bytes_are_not_kept(index: Index, tmp_path: Path, accept: list[str
     assert names_in(tmp_path) == []
 
 
-def test_without_any_hash_nothing_is_fetched(index: Index, tmp_path: Path) -> None:
+def test_download_is_refused_without_a_hash(index: Index, tmp_path: Path) -> None:
     index.html(link(NAME, ""))
     index.file(NAME, DATA)
     upstream = client(index)
@@ -156,20 +160,20 @@ def test_without_any_hash_nothing_is_fetched(index: Index, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("status", [429, 500, 503])
-def test_a_busy_index_is_asked_again(index: Index, tmp_path: Path, status: int) -> None:
+def test_request_is_repeated_when_the_index_is_busy(index: Index, tmp_path: Path, status: int) -> None:
     index.html(link(NAME))
     page = index.routes["/simple/sglang/"]
-    index.routes["/simple/sglang/"] = lambda asked, headers: page(0, {}) if asked else (status, {}, b"busy")
-    index.routes[f"/files/{NAME}"] = lambda asked, headers: (200, {}, DATA) if asked else (status, {}, b"busy")
+    index.routes["/simple/sglang/"] = lambda earlier, headers: page(0, {}) if earlier else (status, {}, b"busy")
+    index.routes[f"/files/{NAME}"] = lambda earlier, headers: (200, {}, DATA) if earlier else (status, {}, b"busy")
     upstream = client(index)
     (artifact,) = upstream.artifacts("sglang", RELEASE)
     assert upstream.download(artifact, tmp_path).read_bytes() == DATA
 
 
 @pytest.mark.parametrize("resumes", [True, False])
-def test_a_broken_download_goes_on_or_starts_again(index: Index, tmp_path: Path, resumes: bool) -> None:
-    def serve(asked: int, headers: dict[str, str]) -> tuple[int, dict[str, str], bytes]:
-        if asked == 0:
+def test_broken_download_resumes_or_restarts(index: Index, tmp_path: Path, resumes: bool) -> None:
+    def serve(earlier: int, headers: dict[str, str]) -> tuple[int, dict[str, str], bytes]:
+        if earlier == 0:
             return 200, {"Content-Length": str(len(DATA))}, DATA[:100_000]
         start = int(headers["Range"].removeprefix("bytes=").removesuffix("-"))
         if resumes:
@@ -178,17 +182,17 @@ def test_a_broken_download_goes_on_or_starts_again(index: Index, tmp_path: Path,
 
     index.html(link(NAME))
     index.routes[f"/files/{NAME}"] = serve
-    upstream, told = client(index), Told()
+    upstream, progress = client(index), Recorder()
     (artifact,) = upstream.artifacts("sglang", RELEASE)
-    path = upstream.download(artifact, tmp_path, told)
+    path = upstream.download(artifact, tmp_path, progress)
     assert path.read_bytes() == DATA
-    assert told.last == (len(DATA), len(DATA))
-    assert index.asked[f"/files/{NAME}"] == 2
+    assert progress.last == (len(DATA), len(DATA))
+    assert index.requests[f"/files/{NAME}"] == 2
 
 
-def test_a_connection_that_always_breaks_is_given_up(index: Index, tmp_path: Path) -> None:
+def test_download_fails_when_every_connection_breaks(index: Index, tmp_path: Path) -> None:
     index.html(link(NAME))
-    index.routes[f"/files/{NAME}"] = lambda asked, headers: (200, {"Content-Length": "1000000"}, b"x")
+    index.routes[f"/files/{NAME}"] = lambda earlier, headers: (200, {"Content-Length": "1000000"}, b"x")
     upstream = client(index)
     (artifact,) = upstream.artifacts("sglang", RELEASE)
     with pytest.raises(EnvironmentFault, match="cannot reach"):
@@ -196,7 +200,7 @@ def test_a_connection_that_always_breaks_is_given_up(index: Index, tmp_path: Pat
     assert names_in(tmp_path) == []
 
 
-def test_credentials_of_the_index_are_used_for_its_files_and_never_told(index: Index, tmp_path: Path) -> None:
+def test_index_credentials_apply_to_its_files_and_are_never_shown(index: Index, tmp_path: Path) -> None:
     index.credentials = "me:se/cret"
     index.html(link(NAME), link(NAMES[0], base=f"http://{index.host}/files"))
     index.file(NAME, DATA)
@@ -209,13 +213,13 @@ def test_credentials_of_the_index_are_used_for_its_files_and_never_told(index: I
     index.credentials = "other:word"
     with pytest.raises(EnvironmentFault) as caught:
         PyPI(PipConfig(index=url, retries=0), backoff=0.01).releases("sglang")
-    told = f"{caught.value.message} {caught.value.hint} {caught.value.cause}"
-    assert "401" in told
-    assert "credentials" in told
-    assert "cret" not in told
+    shown = f"{caught.value.message} {caught.value.hint} {caught.value.cause}"
+    assert "401" in shown
+    assert "credentials" in shown
+    assert "cret" not in shown
 
 
-def test_credentials_go_to_their_host_only(index: Index, tmp_path: Path) -> None:
+def test_credentials_are_sent_to_their_host_only(index: Index, tmp_path: Path) -> None:
     other = Index()
     try:
         index.credentials = "me:secret"
@@ -229,7 +233,7 @@ def test_credentials_go_to_their_host_only(index: Index, tmp_path: Path) -> None
         other.close()
 
 
-def test_netrc_is_used(index: Index, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_credentials_come_from_netrc(index: Index, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     index.credentials = "me:secret"
     index.html(link(NAME))
     (tmp_path / "netrc").write_text("machine 127.0.0.1 login me password secret\n")
@@ -238,7 +242,7 @@ def test_netrc_is_used(index: Index, monkeypatch: pytest.MonkeyPatch, tmp_path: 
     assert client(index).releases("sglang") == [RELEASE]
 
 
-def test_no_network_says_how_to_do_without() -> None:
+def test_error_without_network_names_the_alternatives() -> None:
     upstream = PyPI(PipConfig(index="http://127.0.0.1:9/simple", retries=1), backoff=0.01)
     started = time.monotonic()
     with pytest.raises(EnvironmentFault) as caught:
@@ -249,32 +253,32 @@ def test_no_network_says_how_to_do_without() -> None:
     assert time.monotonic() - started < 5
 
 
-def test_an_unencrypted_index_needs_trust() -> None:
+def test_unencrypted_index_must_be_a_trusted_host() -> None:
     config = PipConfig(index="http://index.invalid/simple", retries=0)
-    with pytest.raises(EnvironmentFault, match="without encryption"):
+    with pytest.raises(EnvironmentFault, match="would not be encrypted"):
         PyPI(config, backoff=0.01).releases("sglang")
     trusting = PipConfig(index="http://index.invalid/simple", retries=0, trusted_hosts=("index.invalid",))
     with pytest.raises(EnvironmentFault, match="cannot reach"):
         PyPI(trusting, backoff=0.01).releases("sglang")
 
 
-def test_another_kind_of_answer_is_told(index: Index) -> None:
+def test_answer_that_is_not_an_index_page_is_rejected(index: Index) -> None:
     index.page(b"%PDF", "application/pdf")
-    with pytest.raises(EnvironmentFault, match="something else"):
+    with pytest.raises(EnvironmentFault, match="is not an index page"):
         client(index).releases("sglang")
     index.page(b"{}", "application/vnd.pypi.simple.v1+json")
     with pytest.raises(EnvironmentFault):
         client(index).releases("sglang")
 
 
-def test_one_silent_place_does_not_hide_the_others(index: Index, tmp_path: Path) -> None:
+def test_location_that_fails_is_a_note_if_others_have_files(index: Index, tmp_path: Path) -> None:
     index.html(link(NAME))
     upstream = client(index, extra_indexes=("http://127.0.0.1:9/simple",), find_links=(str(tmp_path / "gone"),))
     assert upstream.releases("sglang") == [RELEASE]
     assert upstream.notes == ["cannot reach 127.0.0.1:9"]
 
 
-def test_a_page_of_links_and_a_file_index_are_places_too(index: Index, tmp_path: Path) -> None:
+def test_pages_of_links_and_file_urls_are_locations(index: Index, tmp_path: Path) -> None:
     index.page(link("sglang-1.0-py3-none-any.whl", base="../files").encode(), path="/links/")
     folder = tmp_path / "simple" / "sglang"
     digest = make_wheel(folder / NAME)
@@ -291,7 +295,7 @@ def test_a_page_of_links_and_a_file_index_are_places_too(index: Index, tmp_path:
     assert upstream.download(artifact, tmp_path / "out").read_bytes() == (folder / NAME).read_bytes()
 
 
-def test_a_folder_that_cannot_be_written_is_told(index: Index, tmp_path: Path) -> None:
+def test_unwritable_folder_is_an_environment_fault(index: Index, tmp_path: Path) -> None:
     index.html(link(NAME))
     (tmp_path / "file").write_text("")
     upstream = client(index)
@@ -300,7 +304,7 @@ def test_a_folder_that_cannot_be_written_is_told(index: Index, tmp_path: Path) -
         upstream.download(artifact, tmp_path / "file")
 
 
-def test_a_filename_cannot_leave_its_folder(index: Index, tmp_path: Path) -> None:
+def test_filename_with_a_folder_is_refused(index: Index, tmp_path: Path) -> None:
     index.html(link(NAME))
     upstream = client(index)
     (artifact,) = upstream.artifacts("sglang", RELEASE)
@@ -308,13 +312,13 @@ def test_a_filename_cannot_leave_its_folder(index: Index, tmp_path: Path) -> Non
         upstream.download(replace(artifact, filename="../evil.whl"), tmp_path)
 
 
-def test_find_links_is_a_folder_or_a_wheel(tmp_path: Path) -> None:
+def test_find_links_names_a_folder_or_a_wheel(tmp_path: Path) -> None:
     digest = make_wheel(tmp_path / NAME)
     make_wheel(tmp_path / "sglang-0.9-py3-none-any.whl")
     (tmp_path / "other.txt").write_text("")
     folder = open_upstream(find_links=tmp_path)
     assert list(map(str, folder.releases("sglang"))) == ["v0.9", "v1.2.3"]
-    for upstream in (folder, FindLinks(tmp_path / NAME)):
+    for upstream in (folder, Folder(tmp_path / NAME)):
         (artifact,) = upstream.artifacts("sglang", RELEASE)
         assert artifact.sha256 == digest
         assert upstream.download(artifact, tmp_path / "unused", accept=[digest]) == tmp_path / NAME
@@ -324,20 +328,24 @@ def test_find_links_is_a_folder_or_a_wheel(tmp_path: Path) -> None:
         folder.artifacts("sglang", Release("1.0"))
     assert "v0.9, v1.2.3" in (caught.value.hint or "")
     with pytest.raises(InputError):
-        FindLinks(tmp_path / "gone").releases("sglang")
+        Folder(tmp_path / "gone").releases("sglang")
 
 
-def test_offline_refuses_with_the_way_out(tmp_path: Path) -> None:
-    upstream = open_upstream(offline=True)
+def test_offline_without_a_folder_is_refused_with_the_alternatives(tmp_path: Path) -> None:
     with pytest.raises(EnvironmentFault) as caught:
-        upstream.artifacts("sglang", RELEASE)
-    assert "v1.2.3" in caught.value.message
+        open_upstream(offline=True)
+    assert "--offline" in caught.value.message
     assert "--find-links" in (caught.value.hint or "")
-    with pytest.raises(EnvironmentFault):
-        upstream.releases("sglang")
+    assert isinstance(open_upstream(offline=True, find_links=tmp_path), Folder)
 
 
-def test_pips_settings_come_in_pips_order() -> None:
+def test_every_module_with_a_source_is_registered() -> None:
+    folder = Path(upstreams.__file__).parent
+    modules = {path.stem for path in folder.glob("*.py") if "\ndef open_source(" in path.read_text()}
+    assert modules == set(SOURCES)
+
+
+def test_pip_settings_have_pips_precedence() -> None:
     listing = (
         "For variant 'global', will try loading '/etc/pip.conf'\n"
         "global.index-url='https://one/simple'\n"
@@ -356,7 +364,7 @@ def test_pips_settings_come_in_pips_order() -> None:
     assert (config.no_index, config.timeout, config.proxy) == (True, 7.0, "http://me:secret@proxy:1")
 
 
-def test_pip_itself_is_asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_pip_settings_come_from_files_and_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     settings = tmp_path / "pip.conf"
     settings.write_text("[global]\nextra-index-url =\n    https://me:p'w@a/simple\n    https://b/simple\nretries = 1\n")
     monkeypatch.setenv("PIP_CONFIG_FILE", str(settings))
@@ -372,14 +380,14 @@ def test_pip_itself_is_asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
     with pytest.raises(EnvironmentFault) as caught:
         read_pip_config()
     assert "soon" in (caught.value.cause or "")
-    with pytest.raises(InputError, match="cannot be understood"):
+    with pytest.raises(InputError, match="are malformed"):
         parse_pip_config("global.retries='many'")
 
 
-def test_the_whole_way_with_pips_own_settings(index: Index, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_download_with_settings_read_from_pip(index: Index, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     wheel = tmp_path / NAME
     digest = make_wheel(wheel)
-    index.json(described(NAME, digest))
+    index.json(entry(NAME, digest))
     index.file(NAME, wheel.read_bytes())
     monkeypatch.setenv("PIP_INDEX_URL", index.url)
     upstream = open_upstream()
@@ -395,5 +403,5 @@ def test_the_whole_way_with_pips_own_settings(index: Index, monkeypatch: pytest.
         ("https://token@h/", "https://h/", ("token", "")),
     ],
 )
-def test_credentials_are_taken_out_of_a_url(url: str, bare: str, pair: tuple[str, str] | None) -> None:
+def test_split_credentials(url: str, bare: str, pair: tuple[str, str] | None) -> None:
     assert split_credentials(url) == (bare, pair)

@@ -101,7 +101,7 @@ def test_a_proxy_that_wants_other_credentials(
     finally:
         proxy.close()
     assert answer.code == 4
-    assert f"error: the proxy {proxy.host} refuses the way to index.invalid" in answer.err
+    assert f"error: the proxy {proxy.host} denies access to index.invalid" in answer.err
     assert "hint: give pip the proxy's credentials: `python -m pip config set global.proxy" in answer.err
     assert not any(word in answer.out + answer.err for word in ("wr0ng", "s3", "cret"))
     if "--json" in more:

@@ -64,7 +64,7 @@ class Suite:
 
     @property
     def downloads(self) -> int:
-        return self.index.asked[f"/files/{WHEEL}"]
+        return self.index.requests[f"/files/{WHEEL}"]
 
     @property
     def folders(self) -> int:

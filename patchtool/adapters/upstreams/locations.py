@@ -1,4 +1,4 @@
-"""One place pip looks at - an index, a page of links, a folder - and the files behind its links."""
+"""The locations that pip searches: indexes, pages of links and folders, and the files that they link to."""
 
 from __future__ import annotations
 
@@ -12,34 +12,32 @@ from urllib.request import url2pathname
 
 import requests
 from packaging.utils import canonicalize_name
-from pypi_simple import PYPI_SIMPLE_ENDPOINT, NoSuchProjectError, ProjectPage, PyPISimple
+from pypi_simple import ACCEPT_ANY, PYPI_SIMPLE_ENDPOINT, ProjectPage
 from pypi_simple.errors import UnsupportedContentTypeError, UnsupportedRepoVersionError
 
-from patchtool.adapters.upstreams import Artifact, Progress
-from patchtool.adapters.upstreams.faults import fault
+from patchtool.adapters.upstreams.base import Artifact, Progress
+from patchtool.adapters.upstreams.faults import network_fault
 from patchtool.adapters.upstreams.session import HostCredentials, open_session
 from patchtool.domain.errors import EnvironmentFault
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pypi_simple import DistributionPackage
-
     from patchtool.adapters.upstreams.pipconfig import PipConfig
 
 _CHUNK = 1 << 16
 _TRIES = 4
-_PARTIAL_CONTENT = 206
-_NO_PAGE = (UnsupportedContentTypeError, UnsupportedRepoVersionError, ValueError)
+_PARTIAL_CONTENT, _NOT_FOUND = 206, 404
+_NOT_A_PAGE = (UnsupportedContentTypeError, UnsupportedRepoVersionError, ValueError)
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
-class Places:
-    """All of them, in pip's order.
+class Locations:
+    """All locations, in pip's order.
 
     Args:
-        config: Pip's settings.
-        backoff: Seconds before trying again, doubled each time.
+        config: pip's settings.
+        backoff: Seconds before the first retry, doubled for each further one.
     """
 
     def __init__(self, config: PipConfig, backoff: float) -> None:
@@ -47,36 +45,31 @@ class Places:
         self._backoff = backoff
         self._credentials = HostCredentials()
         indexes = () if config.no_index else (config.index or PYPI_SIMPLE_ENDPOINT, *config.extra_indexes)
-        self.indexes = [self._credentials.bare(url) for url in indexes]
-        self.links = [self._credentials.bare(url) for url in config.find_links]
+        self._indexes = [self._credentials.strip(url) for url in indexes]
+        self._links = [self._credentials.strip(url) for url in config.find_links]
         self._session = open_session(config, self._credentials, backoff)
 
-    def index(self, url: str, project: str) -> list[Artifact]:
-        """List a project's files on an index; none where the index does not know it."""
-        folder = local_path(url)
-        with self._talking_to(url):
-            if folder is not None:
-                return self._local(folder / canonicalize_name(project), project)
-            try:
-                return self._artifacts(PyPISimple(url, session=self._session).get_project_page(project))
-            except NoSuchProjectError:
-                return []
+    def list_files(self, project: str) -> tuple[list[Artifact], list[EnvironmentFault]]:
+        """List what all locations link to; files of other projects are among them.
 
-    def link(self, url: str, project: str) -> list[Artifact]:
-        """List a project's files in a folder or on a page that names files of many projects."""
-        folder = local_path(url)
-        with self._talking_to(url):
-            if folder is not None:
-                return self._local(folder, project)
-            response = self._session.get(url)
-            response.raise_for_status()
-            return self._artifacts(ProjectPage.from_response(response, project))
+        Returns:
+            The files, and the errors of the locations that could not be read.
+        """
+        pages = [f"{url.rstrip('/')}/{canonicalize_name(project)}/" for url in self._indexes]
+        artifacts: list[Artifact] = []
+        faults: list[EnvironmentFault] = []
+        for url in (*pages, *self._links):
+            try:
+                artifacts += self._list(url, project, may_be_missing=url in pages)
+            except EnvironmentFault as fault:  # noqa: PERF203 - a few locations, each a request
+                faults.append(fault)
+        return artifacts, faults
 
     def fetch(self, url: str, sink: IO[bytes], progress: Progress | None) -> None:
-        """Write a file's bytes, going on where a broken connection left off.
+        """Write the bytes of a file, and resume if the connection breaks.
 
         Raises:
-            EnvironmentFault: It cannot be had.
+            EnvironmentFault: It cannot be downloaded or read.
         """
         path = local_path(url)
         if path is not None:
@@ -86,7 +79,7 @@ class Places:
             except OSError as error:
                 raise EnvironmentFault(f"cannot read {path}", cause=str(error)) from error
             return
-        with self._talking_to(url):
+        with self._network(url):
             for attempt in range(_TRIES):
                 broken = self._stream(url, sink, progress)
                 if broken is None:
@@ -95,15 +88,16 @@ class Places:
             raise broken or requests.ConnectionError("no answer")
 
     def _stream(self, url: str, sink: IO[bytes], progress: Progress | None) -> Exception | None:
-        have = sink.tell()
-        headers = {"Accept-Encoding": "identity", **({"Range": f"bytes={have}-"} if have else {})}
+        """Append the rest of a file; returns the error of a connection that broke."""
+        received = sink.tell()
+        headers = {"Accept-Encoding": "identity", **({"Range": f"bytes={received}-"} if received else {})}
         with self._session.get(url, stream=True, headers=headers) as response:
-            if have and response.status_code != _PARTIAL_CONTENT:
-                have = sink.seek(0)
+            if received and response.status_code != _PARTIAL_CONTENT:
+                received = sink.seek(0)
                 sink.truncate()
             response.raise_for_status()
             length = response.headers.get("Content-Length", "")
-            total = have + int(length) if length.isdigit() else None
+            total = received + int(length) if length.isdigit() else None
             try:
                 for chunk in response.iter_content(_CHUNK):
                     sink.write(chunk)
@@ -113,43 +107,57 @@ class Places:
                 return error
         return None
 
-    def _local(self, path: Path, project: str) -> list[Artifact]:
-        """A folder of files or with an ``index.html``, or a page; as in pip, a missing one has nothing."""
+    def _list(self, url: str, project: str, *, may_be_missing: bool) -> list[Artifact]:
+        path = local_path(url)
+        with self._network(url):
+            if path is not None:
+                return self._list_local(path, project)
+            response = self._session.get(url, headers={"Accept": ACCEPT_ANY})
+            if may_be_missing and response.status_code == _NOT_FOUND:
+                return []
+            response.raise_for_status()
+            return self._artifacts(ProjectPage.from_response(response, project))
+
+    def _list_local(self, path: Path, project: str) -> list[Artifact]:
+        """List a page, or a folder with or without ``index.html``; as in pip, a missing one is empty."""
         page = path / "index.html" if path.is_dir() else path
         if page.suffix in (".html", ".htm") and page.is_file():
             return self._artifacts(ProjectPage.from_html(project, page.read_bytes(), page.as_uri()))
         if not path.is_dir():
             return []
-        files = sorted(each for each in path.iterdir() if each.is_file())
-        return [Artifact(each.name, None, each.stat().st_size, each.as_uri()) for each in files]
+        files = sorted(file for file in path.iterdir() if file.is_file())
+        return [Artifact(file.name, None, file.stat().st_size, file.as_uri()) for file in files]
 
     def _artifacts(self, page: ProjectPage) -> list[Artifact]:
-        return [self._artifact(package) for package in page.packages]
-
-    def _artifact(self, package: DistributionPackage) -> Artifact:
-        url = self._credentials.bare(package.url)
-        return Artifact(package.filename, package.digests.get("sha256"), package.size, url, bool(package.is_yanked))
+        return [
+            Artifact(
+                package.filename,
+                package.digests.get("sha256"),
+                package.size,
+                self._credentials.strip(package.url),
+                bool(package.is_yanked),
+            )
+            for package in page.packages
+        ]
 
     @contextmanager
-    def _talking_to(self, url: str) -> Iterator[None]:
-        """Say every failure of the network as one of ours, without secrets."""
-        if urlsplit(url).scheme == "http" and not self._may_be_plain(url):
+    def _network(self, url: str) -> Iterator[None]:
+        """Refuse unencrypted connections, and turn errors of the network into `EnvironmentFault`."""
+        parts = urlsplit(url)
+        unencrypted = (*_LOOPBACK, *self._config.trusted_hosts)
+        if parts.scheme == "http" and parts.hostname not in unencrypted and parts.netloc not in unencrypted:
             raise EnvironmentFault(
-                f"{urlsplit(url).netloc} would be asked without encryption",
+                f"the connection to {parts.netloc} would not be encrypted",
                 hint="use https, or name the host in pip's trusted-host",
             )
         try:
             yield
-        except (requests.RequestException, *_NO_PAGE) as error:
-            raise fault(self._session, url, error) from error
-
-    def _may_be_plain(self, url: str) -> bool:
-        parts = urlsplit(url)
-        return not {parts.hostname, parts.netloc}.isdisjoint({*_LOOPBACK, *self._config.trusted_hosts})
+        except (requests.RequestException, *_NOT_A_PAGE) as error:
+            raise network_fault(self._session, url, error) from error
 
 
 def local_path(url: str) -> Path | None:
-    """The path a ``file:`` URL or a plain path means; None for anything on the network."""
+    """The path that a ``file:`` URL or a plain path means; None for a URL of the network."""
     parts = urlsplit(url)
     if parts.scheme == "file":
         return Path(url2pathname(parts.path))

@@ -1,4 +1,4 @@
-"""The user's own pip settings: which indexes, through which proxy, trusting whom."""
+"""The user's pip settings, as `pip config list` prints them: whoever can use pip has nothing else to set up."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from patchtool.adapters.process import redact, run
 from patchtool.domain.errors import InputError
 
-# The last one wins, as in pip: everyone's section, the command's, the environment.
+# In pip's order of precedence, the last one wins.
 _SECTIONS = ("global", "download", ":env:")
 _LINE = re.compile(r"(?P<section>[^.\s]+)\.(?P<key>[a-z][a-z0-9-]*)=(?P<value>.*)")
 # Options that pip knows under more than one name.
@@ -21,24 +21,25 @@ _ALIASES = {"default-timeout": "timeout", "pypi-url": "index-url"}
 _TRUE = frozenset({"1", "true", "yes", "on", "y", "t"})
 _URLS = ("index-url", "extra-index-url", "find-links", "proxy")
 _LOOK = "look at `python -m pip config list`"
-_TALKATIVE = ("PIP_QUIET", "PIP_VERBOSE", "PIP_LOG")
+# They change what pip prints.
+_OUTPUT_VARIABLES = ("PIP_QUIET", "PIP_VERBOSE", "PIP_LOG")
 
 
 @dataclass(frozen=True)
 class PipConfig:
-    """What pip would use.
+    """The settings that concern downloads.
 
     Args:
-        index: The main index, a URL or a path, or None for the default; may hold credentials.
-        extra_indexes: Further ones.
+        index: URL or path of the main index, or None for PyPI; may hold credentials.
+        extra_indexes: Further indexes.
         find_links: Folders or pages that list files.
-        no_index: Whether no index may be used, only `find_links`.
+        no_index: Whether only `find_links` is searched.
         proxy: URL, or None.
         cert: A file of certificates to trust, or None.
         client_cert: A file with the user's own certificate and key, or None.
         trusted_hosts: ``host`` or ``host:port`` that need no valid certificate.
-        timeout: Seconds without an answer.
-        retries: How often to try again.
+        timeout: Seconds to wait for an answer.
+        retries: How often a request is repeated.
     """
 
     index: str | None = None
@@ -54,49 +55,50 @@ class PipConfig:
 
 
 def read_pip_config() -> PipConfig:
-    """Ask pip for its settings: files, environment and all.
+    """Read the settings of all of pip's files and of the environment.
 
     Raises:
-        EnvironmentFault: pip is not there, or cannot read its own files.
+        EnvironmentFault: pip is not installed, or cannot read its own files.
+        InputError: A value is malformed.
     """
-    environment = {name: value for name, value in os.environ.items() if name not in _TALKATIVE}
-    # Elsewhere than in the user's folder: `-m` would import a file called pip.py from there.
+    environment = {name: value for name, value in os.environ.items() if name not in _OUTPUT_VARIABLES}
+    # Not in the user's folder: `-m` would import a pip.py from there.
     listing = run([sys.executable, "-m", "pip", "config", "list"], env=environment, cwd=Path(sys.prefix))
     return parse_pip_config(listing.stdout.decode(errors="replace"))
 
 
 def parse_pip_config(listing: str) -> PipConfig:
-    """Read the output of ``pip config list``: ``section.key='value'``, the value in Python's spelling.
+    """Parse the output of ``pip config list``: lines ``section.key='value'``, the value as a Python literal.
 
     Raises:
-        InputError: A value makes no sense.
+        InputError: A value is malformed.
     """
     try:
         return _config(_values(listing))
     except (ValueError, SyntaxError) as error:
-        raise InputError("pip's settings cannot be understood", hint=_LOOK, cause=redact(str(error))) from None
+        raise InputError("pip's settings are malformed", hint=_LOOK, cause=redact(str(error))) from None
 
 
 def _values(listing: str) -> dict[str, str]:
     sections: dict[str, dict[str, str]] = {name: {} for name in _SECTIONS}
     for line in listing.splitlines():
-        found = _LINE.fullmatch(line.strip())
-        if found is None or found["section"] not in sections:
+        setting = _LINE.fullmatch(line.strip())
+        if setting is None or setting["section"] not in sections:
             continue
-        key = _ALIASES.get(found["key"], found["key"])
-        sections[found["section"]][key] = str(ast.literal_eval(found["value"]))
+        key = _ALIASES.get(setting["key"], setting["key"])
+        sections[setting["section"]][key] = str(ast.literal_eval(setting["value"]))
     return {key: value for name in _SECTIONS for key, value in sections[name].items() if value.strip()}
 
 
 def _check_urls(values: dict[str, str]) -> None:
-    """Refuse a URL that would be split inside of its password: half of it would be taken for the host, and told."""
+    """Reject a URL that would be split within its password: messages would show the half taken for the host."""
     for key in _URLS:
-        if not all(map(_splits, values.get(key, "").split())):
+        if not all(map(_has_valid_port, values.get(key, "").split())):
             hint = f"{_LOOK}; in a password / is written %2F, # %23, ? %3F and @ %40"
-            raise InputError(f"pip's {key} is no URL", hint=hint)
+            raise InputError(f"pip's {key} is not a URL", hint=hint)
 
 
-def _splits(url: str) -> bool:
+def _has_valid_port(url: str) -> bool:
     try:
         return (urlsplit(url).port or 0) >= 0
     except ValueError:

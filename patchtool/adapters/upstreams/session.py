@@ -1,4 +1,4 @@
-"""An HTTP session that behaves as pip would with the user's settings, and tries again."""
+"""An HTTP session with the user's pip settings: proxy, certificates, credentials, timeout and retries."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from patchtool import __version__
 if TYPE_CHECKING:
     from patchtool.adapters.upstreams.pipconfig import PipConfig
 
-_CONNECTS = 3
+_CONNECT_RETRIES = 3
 _BUSY = (429, 500, 502, 503, 504)
 
 
 def split_credentials(url: str) -> tuple[str, tuple[str, str] | None]:
-    """Take user name and password out of a URL, so that it can be shown.
+    """Separate user name and password from a URL.
 
     Returns:
-        The bare URL, and the pair if there was one.
+        The URL without them, and the pair if there was one.
     """
     parts = urlsplit(url)
     if "@" not in parts.netloc:
@@ -39,33 +39,33 @@ def split_credentials(url: str) -> tuple[str, tuple[str, str] | None]:
 
 
 class HostCredentials(AuthBase):
-    """Credentials by host, those of an index also for the files on its host; else the user's netrc."""
+    """Credentials by host: those of an index also apply to files on its host; others come from the user's netrc."""
 
     def __init__(self) -> None:
         self._pairs: dict[str, tuple[str, str]] = {}
 
-    def bare(self, url: str) -> str:
-        """Keep a URL's credentials for its host and give it back without them."""
+    def strip(self, url: str) -> str:
+        """Remember the credentials in a URL for its host, and return the URL without them."""
         bare, pair = split_credentials(url)
         if pair is not None:
             self._pairs.setdefault(urlsplit(bare).netloc, pair)
         return bare
 
     def __call__(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
-        """Sign a request, as `requests` asks."""
+        """Add the credentials of the host to a request."""
         url = request.url or ""
         pair = self._pairs.get(urlsplit(url).netloc) or get_netrc_auth(url)
         return HTTPBasicAuth(*pair)(request) if pair else request
 
 
 class _Adapter(HTTPAdapter):
-    """Retries, a timeout and a trust of its own, which the environment's variables cannot replace.
+    """Retries, timeout and certificates, which environment variables of `requests` do not override.
 
     Args:
-        config: The user's pip settings.
-        backoff: Seconds before the second try.
-        verify: A file of certificates that alone is trusted, False to trust everyone, or None for the certificates
-            that come with Python's libraries and those of the system.
+        config: pip's settings.
+        backoff: Seconds before the first retry.
+        verify: A file with the only certificates to trust, False to trust every host, or None to trust the certificates
+            of certifi and of the system.
     """
 
     def __init__(self, config: PipConfig, backoff: float, verify: bool | str | None) -> None:
@@ -75,17 +75,17 @@ class _Adapter(HTTPAdapter):
         super().__init__(
             max_retries=Retry(
                 total=config.retries,
-                connect=min(config.retries, _CONNECTS),  # who has no network should soon hear it
-                other=0,  # a certificate that is not trusted will not be so the next time
+                connect=min(config.retries, _CONNECT_RETRIES),  # without a network the error should come soon
+                other=0,  # an untrusted certificate stays untrusted
                 backoff_factor=backoff,
                 status_forcelist=_BUSY,
                 allowed_methods=("GET",),
-                raise_on_status=False,  # the last answer says more than "too many"
+                raise_on_status=False,  # the last response says more than "too many retries"
             )
         )
 
     def send(self, request: requests.PreparedRequest, **options: Any) -> requests.Response:  # type: ignore[override]
-        """Send a request with the settings of this adapter."""
+        """Send a request with the timeout and the certificates of this adapter."""
         if options.get("timeout") is None:
             options["timeout"] = self._timeout
         if self._verify is not None:
@@ -93,15 +93,15 @@ class _Adapter(HTTPAdapter):
         return super().send(request, **options)
 
     def init_poolmanager(self, *args: Any, **options: Any) -> None:
-        """Make the pool for direct connections."""
+        """Create the pool of direct connections."""
         super().init_poolmanager(*args, **(options | self._pool))
 
     def proxy_manager_for(self, proxy: str, **options: Any) -> Any:
-        """Make the pool for connections through a proxy."""
+        """Create the pool of connections through a proxy."""
         return super().proxy_manager_for(proxy, **(options | self._pool))
 
     def cert_verify(self, *args: Any, **options: Any) -> None:
-        """Choose the certificates; a file that is not there is a failure of trust, not one of the disk."""
+        """Set the certificates of a connection; a missing file is an error of TLS, not of the disk."""
         try:
             super().cert_verify(*args, **options)  # type: ignore[no-untyped-call]
         except OSError as error:
@@ -109,19 +109,19 @@ class _Adapter(HTTPAdapter):
 
 
 def _system_trust() -> ssl.SSLContext:
-    """Trust what the system trusts, as pip does: a company's own authority is installed there."""
+    """Trust the system's certificates, as pip does: a company's own authority is installed there."""
     context = create_urllib3_context()
     context.load_default_certs()
     return context
 
 
 def open_session(config: PipConfig, credentials: HostCredentials, backoff: float) -> requests.Session:
-    """Make a session.
+    """Open a session.
 
     Args:
-        config: The user's pip settings.
-        credentials: Whom to be where.
-        backoff: Seconds before the second try; doubled for each further one.
+        config: pip's settings.
+        credentials: Of the hosts.
+        backoff: Seconds before the first retry, doubled for each further one.
     """
     session = requests.Session()
     session.headers["User-Agent"] = f"patchtool/{__version__}"
@@ -131,10 +131,10 @@ def open_session(config: PipConfig, credentials: HostCredentials, backoff: float
     session.mount("http://", _Adapter(config, backoff, verify=True))
     for host in config.trusted_hosts:
         disable_warnings(InsecureRequestWarning)
-        # Both end with a character no host name has: a bare prefix would trust host.example.evil too.
+        # Both end with a character that no host name has: a bare prefix would also match host.example.evil.
         for prefix in (f"https://{host}/", f"https://{host}:"):
             session.mount(prefix, _Adapter(config, backoff, verify=False))
     if config.proxy is not None:
         session.proxies = {"http": config.proxy, "https": config.proxy}
-        session.trust_env = False  # else the environment's proxy would go before pip's
+        session.trust_env = False  # else the environment's proxy would take precedence over pip's
     return session
