@@ -5,14 +5,16 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 from patchtool.domain.errors import EnvironmentFault, InputError, RefusedError
 from patchtool.domain.release import Release
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
-    from pathlib import Path
 
 Progress = Callable[[int, "int | None"], None]
 """Called with the bytes received and, if known, the total."""
@@ -160,6 +162,14 @@ def verify(filename: str, sha256: str, expected: Collection[str]) -> None:
             f"hash mismatch: {filename} has sha256:{sha256}, expected {allowed}",
             hint="the file was not kept; try again, and do not trust this source if the mismatch persists",
         )
+
+
+def local_path(url: str) -> Path | None:
+    """The path that a ``file:`` URL or a plain path means; None for a URL of the network."""
+    parts = urlsplit(url)
+    if parts.scheme == "file":
+        return Path(url2pathname(parts.path))
+    return None if "://" in url else Path(url).expanduser().absolute()
 
 
 def sha256_of(path: Path) -> str:

@@ -9,6 +9,7 @@ from patchtool.adapters.upstreams.base import (
     Progress,
     cheapest_first,
     expected_hashes,
+    local_path,
     release_of,
     sha256_of,
     unknown_release,
@@ -56,7 +57,7 @@ class Folder:
         self, artifact: Artifact, _folder: Path, _progress: Progress | None = None, *, accept: Collection[str] = ()
     ) -> Path:
         """Verify the file; it stays where it is."""
-        path = self.path if self.path.is_file() else self.path / artifact.filename
+        path = local_path(artifact.url) or self.path
         verify(artifact.filename, sha256_of(path), expected_hashes(artifact, accept))
         return path
 

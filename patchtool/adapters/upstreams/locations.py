@@ -5,23 +5,22 @@ from __future__ import annotations
 import shutil
 import time
 from contextlib import contextmanager
-from pathlib import Path
 from typing import IO, TYPE_CHECKING
 from urllib.parse import urlsplit
-from urllib.request import url2pathname
 
 import requests
 from packaging.utils import canonicalize_name
 from pypi_simple import ACCEPT_ANY, PYPI_SIMPLE_ENDPOINT, ProjectPage
 from pypi_simple.errors import UnsupportedContentTypeError, UnsupportedRepoVersionError
 
-from patchtool.adapters.upstreams.base import Artifact, Progress
+from patchtool.adapters.upstreams.base import Artifact, Progress, local_path
 from patchtool.adapters.upstreams.faults import network_fault
 from patchtool.adapters.upstreams.session import HostCredentials, open_session
 from patchtool.domain.errors import EnvironmentFault
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from patchtool.adapters.upstreams.pipconfig import PipConfig
 
@@ -154,11 +153,3 @@ class Locations:
             yield
         except (requests.RequestException, *_NOT_A_PAGE) as error:
             raise network_fault(self._session, url, error) from error
-
-
-def local_path(url: str) -> Path | None:
-    """The path that a ``file:`` URL or a plain path means; None for a URL of the network."""
-    parts = urlsplit(url)
-    if parts.scheme == "file":
-        return Path(url2pathname(parts.path))
-    return None if "://" in url else Path(url).expanduser().absolute()

@@ -19,6 +19,7 @@ from patchtool.adapters.upstreams.base import (
     Progress,
     cheapest_first,
     expected_hashes,
+    local_path,
     release_of,
     sha256_of,
     unknown_release,
@@ -113,7 +114,5 @@ class PyPI:
 
 def _hashed(artifact: Artifact) -> Artifact:
     """Add the hash of a file on this machine, where no index lists one."""
-    from patchtool.adapters.upstreams.locations import local_path
-
     path = local_path(artifact.url) if artifact.sha256 is None else None
     return replace(artifact, sha256=sha256_of(path)) if path is not None else artifact
