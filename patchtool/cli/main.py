@@ -33,7 +33,7 @@ class _Interrupted(PatchtoolError):
 class _Bug(PatchtoolError):
     exit_code = ExitCode.INTERNAL
 
-    def __init__(self, error: Exception) -> None:
+    def __init__(self, error: BaseException) -> None:
         hint = "run it again with -v and report what it prints"
         super().__init__(f"a bug in patchtool: {type(error).__name__}: {error}", hint=hint)
 
@@ -65,37 +65,30 @@ def main(argv: Sequence[str]) -> int:
         The exit code; see ExitCode.
     """
     front, rest, incomplete = split_arguments(argv)
-    error: PatchtoolError
+    verb = rest[0] if rest else None
     try:
         _require_values(incomplete)
         from patchtool.cli.app import app  # late: Typer is half of the start-up time
 
-        with _single_verb(app, rest[0] if rest else ""):
+        with _single_verb(app, verb):
             code = int(app([*front, *rest], prog_name="patchtool", standalone_mode=False) or ExitCode.OK)
         if code != ExitCode.INTERRUPTED:
             return code
-        error = _Interrupted()  # Typer turns the exception into its exit code
-    except PatchtoolError as caught:
-        error = caught
-    except KeyboardInterrupt:
-        error = _Interrupted()
-    except OSError as caught:  # where no adapter has described it
-        what = f"{caught.filename} cannot be used" if caught.filename else "the system refused an operation"
-        error = EnvironmentFault(what, cause=caught.strerror or str(caught))
+        error: PatchtoolError = _Interrupted()  # Typer turns the exception into its exit code
     except SystemExit as caught:  # Typer's, when its help is written to a closed pipe
         return caught.code if isinstance(caught.code, int) else ExitCode.OK
-    except Exception as caught:  # noqa: BLE001 -- the boundary: what is left is a usage error of Typer's or our bug
+    except (Exception, KeyboardInterrupt) as caught:  # noqa: BLE001 -- the boundary
         if type(caught).__name__ == "NoArgsIsHelpError" and "--json" not in front:
-            sys.stderr.write(f"{caught.format_message()}\n")  # type: ignore[attr-defined]
+            sys.stderr.write(f"{caught.format_message()}\n")  # type: ignore[union-attr]
             return ExitCode.USAGE
-        error = _usage_error(caught) or _Bug(caught)
+        error = _described(caught)
         if isinstance(error, _Bug) and {"-v", "--verbose"} & set(front):
             import traceback
 
             traceback.print_exc()
     from patchtool.cli.output import show_error
 
-    return show_error(error, rest[0] if rest else None, as_json="--json" in front)
+    return show_error(error, verb, as_json="--json" in front)
 
 
 def _require_values(incomplete: Sequence[str]) -> None:
@@ -103,20 +96,26 @@ def _require_values(incomplete: Sequence[str]) -> None:
         raise InputError(f"{incomplete[0]} needs a value", hint="patchtool --help")
 
 
-def _usage_error(error: Exception) -> PatchtoolError | None:
-    """Typer vendors its click, so its exceptions have no public class: they are known by name and methods."""
+def _described(error: BaseException) -> PatchtoolError:
+    """Any exception as an error for the user."""
+    if isinstance(error, PatchtoolError):
+        return error
+    # Typer vendors its click, so its exceptions have no public class: they are known by name and methods.
     name, message = type(error).__name__, getattr(error, "format_message", None)
-    if name == "Abort":
+    if isinstance(error, KeyboardInterrupt) or name == "Abort":
         return _Interrupted()
+    if isinstance(error, OSError):  # where no adapter has described it
+        what = f"{error.filename} cannot be used" if error.filename else "the system refused an operation"
+        return EnvironmentFault(what, cause=error.strerror or str(error))
     if not callable(message):
-        return None
+        return _Bug(error)
     words = "no verb given" if name == "NoArgsIsHelpError" else str(message()).strip().rstrip(".")
     path = getattr(getattr(error, "ctx", None), "command_path", "patchtool")
     return InputError(words[:1].lower() + words[1:], hint=f"{path} --help")
 
 
 @contextmanager
-def _single_verb(app: Typer, verb: str) -> Iterator[None]:
+def _single_verb(app: Typer, verb: str | None) -> Iterator[None]:
     """Register only the verb that is run: building all of them takes longer than a cached verb's own work."""
     commands = app.registered_commands
     app.registered_commands = [each for each in commands if getattr(each.callback, "__name__", "") == verb] or commands

@@ -13,9 +13,9 @@ from patchtool.cli.reports.survey_summary import (
     sentences,
     state_changes,
     state_counts,
-    visible,
     work_clause,
 )
+from patchtool.cli.reports.words import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -195,11 +195,6 @@ def release_names(releases: Sequence[str]) -> str:
     return f"{first} to {last}, {len(releases)} releases"
 
 
-def counted(number: int, noun: str) -> str:
-    """``1 cell``, ``2 cells``."""
-    return f"{number} {noun}{'' if number == 1 else 's'}"
-
-
 def label_of(test: str) -> str:
     """A test's function in words."""
     return test.partition("::")[2].removeprefix("test_").replace("_", " ") or test

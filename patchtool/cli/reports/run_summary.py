@@ -6,8 +6,8 @@ from collections import Counter
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
-from patchtool.cli.reports.run import FAILED, KNOWN, PASSED, SKIPPED, STUCK, UNEXPECTED, counted, release_names, version
-from patchtool.cli.reports.survey_summary import listed
+from patchtool.cli.reports.run import FAILED, KNOWN, PASSED, SKIPPED, STUCK, UNEXPECTED, release_names, version
+from patchtool.cli.reports.words import counted, listed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -75,11 +75,11 @@ def run_headline(run: Run) -> str:
 def run_sentences(run: Run) -> list[str]:
     """How many cells had which outcome."""
     count = Counter(cell.category for cell in run.cells)
-    good = [
-        f"{count[PASSED]} passed",
-        *([f"{count[FAILED]} failed because a patch that they need is left out"] if count[FAILED] else []),
-        *([f"{count[KNOWN]} {_is(count[KNOWN])} red for known faults of upstream"] if count[KNOWN] else []),
-    ]
+    good = [f"{count[PASSED]} passed"]
+    if failed := count[FAILED]:
+        good.append(f"{failed} failed because a patch that {'it needs' if failed == 1 else 'they need'} is left out")
+    if known := count[KNOWN]:
+        good.append(f"{known} {'is' if known == 1 else 'are'} red for known faults of upstream")
     bad = [f"{count[category]} {category.word}" for category in (UNEXPECTED, STUCK, SKIPPED) if count[category]]
     lines = [f"{counted(len(run.cells), 'cell')}: {', '.join(good)}."] if run.cells else []
     return lines + ([f"In addition: {', '.join(bad)}; none of these counts as passed."] if bad else [])
@@ -192,7 +192,3 @@ def _grouped(cells: Iterable[CellRecord], key: Callable[[CellRecord], object]) -
     for cell in cells:
         groups.setdefault(key(cell), []).append(cell)
     return list(groups.values())
-
-
-def _is(number: int) -> str:
-    return "is" if number == 1 else "are"

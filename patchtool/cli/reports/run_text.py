@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from patchtool.cli.reports.run import counted
 from patchtool.cli.reports.run_summary import blocked_cells, known_failures, measurements, unexpected_cells
 from patchtool.cli.reports.text import aligned
+from patchtool.cli.reports.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -5,11 +5,11 @@ All functions here read the document that ``survey --json`` prints.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
+from patchtool.cli.reports.words import listed
 from patchtool.domain.errors import ExitCode
 from patchtool.domain.state import State
 
@@ -50,8 +50,6 @@ PROOF_WORDS = {"agrees": "tests agree", "disputes": "tests dispute it"}
 
 _NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _MAX_NAMED = 4
-# A terminal or a text renderer obeys these instead of showing them: controls, bidirectional overrides, zero widths.
-_INVISIBLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
 
 
 class StateRange(NamedTuple):
@@ -181,16 +179,6 @@ def sentences(survey: Survey) -> list[str]:
     if not survey["releases"]:
         return []
     return [line for line in (_landed(survey), _carried(survey), _work(survey)) if line]
-
-
-def visible(text: str) -> str:
-    """Upstream's text on one line, with invisible and control characters spelled out."""
-    return _INVISIBLE.sub(lambda match: f"<U+{ord(match[0]):04X}>", text.replace("\n", " ").replace("\t", " "))
-
-
-def listed(parts: Sequence[str]) -> str:
-    """``a``, ``a and b``, or ``a, b and c``."""
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
 def _landed(survey: Survey) -> str:

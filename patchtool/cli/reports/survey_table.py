@@ -19,10 +19,10 @@ from patchtool.cli.reports.survey_summary import (
     sentences,
     state_changes,
     state_counts,
-    visible,
     work_clause,
 )
 from patchtool.cli.reports.text import COLORS, aligned, explanation, tinted
+from patchtool.cli.reports.words import visible
 
 if TYPE_CHECKING:
     from patchtool.domain.documents import Survey, SurveyedPatch

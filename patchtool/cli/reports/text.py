@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from patchtool.cli.reports.words import counted
 from patchtool.domain.errors import ExitCode
 from patchtool.domain.state import Proof, State
 
@@ -175,7 +176,7 @@ def _because(patch: PatchReport) -> str:
         lines = ", ".join(goal.evidence.rpartition(":")[2] for goal in held)
         return f"all {len(held)} goals hold, lines {lines}" if len(held) > 1 else f"its goal holds, line {lines}"
     if found.state.changes_tree:
-        return f"{len(found.sites)} site{'' if len(found.sites) == 1 else 's'}, {_lines_changed(patch)}"
+        return f"{counted(len(found.sites), 'site')}, {_lines_changed(patch)}"
     return found.reason or ""
 
 
