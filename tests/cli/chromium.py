@@ -1,4 +1,4 @@
-"""Headless Chromium over its debugging pipe: JSON, NUL-terminated, on file descriptors 3 and 4; no package needed."""
+"""Drive headless Chromium over its debugging pipe: NUL-terminated JSON on file descriptors 3 and 4."""
 
 import base64
 import fcntl
@@ -17,19 +17,19 @@ _NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable
 
 
 def find() -> str | None:
-    """The browser's path, if there is one."""
+    """Locate a browser; None if none is installed."""
     return next((path for path in map(shutil.which, _NAMES) if path), None)
 
 
 def _high(end: int) -> int:
-    """The same end of a pipe under a number that is out of the way of 3 and 4."""
+    """Duplicate an end of a pipe to a descriptor above 4, since the browser needs 3 and 4."""
     moved = fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, 10)
     os.close(end)
     return moved
 
 
 class Browser:
-    """One browser process; pages in it see each other's storage only within one `context`."""
+    """One browser process; its pages share storage only within one `context`."""
 
     def __init__(self, executable: str, profile: Path) -> None:
         self.errors = (profile / "chromium.log").open("wb")
@@ -73,7 +73,7 @@ class Browser:
             data = data[os.write(self.writer, data) :]
         number = self.count
         while True:
-            answer = self.receive(60)
+            answer = self.receive(300)
             if answer.get("id") == number:
                 if "error" in answer:
                     raise AssertionError(f"{method}: {answer['error']}")
@@ -102,7 +102,7 @@ class Browser:
             self.call("Browser.close")
         except (AssertionError, OSError, TimeoutError):
             self.process.kill()
-        self.process.wait(30)
+        self.process.wait(300)
         self.selector.close()
         os.close(self.reader)
         os.close(self.writer)
@@ -110,7 +110,7 @@ class Browser:
 
 
 class Page:
-    """A page in a storage of its own, watched from before it loads."""
+    """A page with its own storage, whose console and requests are recorded from before it loads."""
 
     def __init__(
         self,
@@ -146,18 +146,18 @@ class Page:
     def open(self, url: str) -> "Page":
         loaded = self.call("Page.navigate", url=url)
         assert not loaded.get("errorText"), loaded
-        if "loaderId" in loaded:  # not a mere change of the hash
+        if "loaderId" in loaded:  # absent if only the hash changed
             self.wait(lambda: any(e.get("method") == "Page.loadEventFired" for e in self.mine()))
         return self
 
     def mine(self) -> list[dict[str, Any]]:
         return [event for event in self.browser.events if event.get("sessionId") == self.session]
 
-    def wait(self, holds: Callable[[], bool], seconds: float = 20) -> None:
+    def wait(self, holds: Callable[[], bool], seconds: float = 200) -> None:
         until = time.monotonic() + seconds
         while not holds():
-            assert time.monotonic() < until, "waited in vain"
-            self.call("Runtime.enable")  # any call takes in the events that came
+            assert time.monotonic() < until, "the condition was not met in time"
+            self.call("Runtime.enable")  # any call reads pending events
             time.sleep(0.01)
 
     def evaluate(self, code: str) -> Any:
@@ -193,12 +193,12 @@ class Page:
         self.browser.events = [event for event in self.browser.events if event.get("sessionId") != self.session]
 
     def complaints(self) -> list[str]:
-        """Whatever the console, the log or an uncaught exception said."""
+        """Messages of the console and the log, and uncaught exceptions."""
         kinds = ("Runtime.exceptionThrown", "Runtime.consoleAPICalled", "Log.entryAdded")
         return [json.dumps(e["params"]) for e in self.mine() if e.get("method") in kinds]
 
     def requests(self) -> list[str]:
-        """Every URL that was asked for."""
+        """Every requested URL."""
         asked = [e["params"]["request"]["url"] for e in self.mine() if e.get("method") == "Network.requestWillBeSent"]
         return [url for url in asked if url != "about:blank"]
 

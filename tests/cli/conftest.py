@@ -1,4 +1,4 @@
-"""One store with the real 0.5.13 for all tests of the face, and a person for each."""
+"""A store with the real 0.5.13, shared by all tests of the command line, and a project for each."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from patchtool.domain.release import Release
 from tests.cli.chromium import INSTALL, Browser, Page, find
-from tests.cli.lab import FILES, REPOSITORY, Person, checkout, plant
+from tests.cli.harness import FILES, REPOSITORY, CommandLine, checkout, plant
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from tests.conftest import Stored, Wheel
 
-# Read before the tests' environment is sealed.
+# Read before the fixture that isolates the environment removes it.
 _REQUIRED = os.environ.get("PATCHTOOL_REQUIRE_CONSUMERS") == "1"
 
 
@@ -29,7 +29,7 @@ def store_path(stored: Stored) -> Path:
 
 @pytest.fixture(scope="session")
 def contents(stored: Stored) -> Mapping[str, bytes]:
-    """Real files of 0.5.13: all that the four patches look at."""
+    """The real files of 0.5.13 that the four patches read."""
     store = stored("0.5.13")
     release = store.release(Release("0.5.13"))
     assert release is not None
@@ -37,39 +37,39 @@ def contents(stored: Stored) -> Mapping[str, bytes]:
 
 
 @pytest.fixture
-def me(
+def cli(
     tmp_path: Path,
     store_path: Path,
     wheel: Wheel,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
-) -> Person:
-    """A person in a copy of the project."""
-    person = Person(tmp_path, store_path, wheel("0.5.13"), capsys)
+) -> CommandLine:
+    """The command line in a copy of the project."""
+    command_line = CommandLine(tmp_path, store_path, wheel("0.5.13"), capsys)
     ignored = shutil.ignore_patterns("__pycache__", "test_*.py", "cases", "series.lock")
-    shutil.copytree(REPOSITORY / "patches", person.project / "patches", ignore=ignored)
-    shutil.copy(REPOSITORY / "upstream-pin.txt", person.project)
+    shutil.copytree(REPOSITORY / "patches", command_line.project / "patches", ignore=ignored)
+    shutil.copy(REPOSITORY / "upstream-pin.txt", command_line.project)
     monkeypatch.setenv("PATCHTOOL_STORE", str(store_path))
     monkeypatch.setenv("PIP_INDEX_URL", "file:///nowhere/simple")
     monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
-    monkeypatch.chdir(person.project)
-    return person
+    monkeypatch.chdir(command_line.project)
+    return command_line
 
 
 @pytest.fixture
-def own_store(me: Person, store_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A store that a test may change."""
-    me.store = me.folder / "store.git"
-    shutil.copytree(store_path, me.store)
-    monkeypatch.setenv("PATCHTOOL_STORE", str(me.store))
-    return me.store
+def own_store(cli: CommandLine, store_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of the store that a test may change."""
+    cli.store = cli.folder / "store.git"
+    shutil.copytree(store_path, cli.store)
+    monkeypatch.setenv("PATCHTOOL_STORE", str(cli.store))
+    return cli.store
 
 
 @pytest.fixture
-def empty_store(me: Person, monkeypatch: pytest.MonkeyPatch) -> Path:
-    me.store = me.folder / "empty.git"
-    monkeypatch.setenv("PATCHTOOL_STORE", str(me.store))
-    return me.store
+def empty_store(cli: CommandLine, monkeypatch: pytest.MonkeyPatch) -> Path:
+    cli.store = cli.folder / "empty.git"
+    monkeypatch.setenv("PATCHTOOL_STORE", str(cli.store))
+    return cli.store
 
 
 @pytest.fixture
@@ -109,7 +109,7 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
 
 @pytest.fixture
 def opened(browser: Browser, tmp_path: Path) -> Iterator[Callable[..., Page]]:
-    """A function that opens a page, given its text; in the end no page may have complained or asked the network."""
+    """A function that opens a page, given its HTML; at the end, pages must have logged and requested nothing."""
     pages: list[tuple[Page, str]] = []
 
     def open_page(words: str, at: str = "", **settings: Any) -> Page:

@@ -1,4 +1,4 @@
-"""Documents of ``test --json`` built by hand: mixed, landed, hostile, large."""
+"""Documents of ``test --json``: mixed, landed, hostile, large."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Surveys built by hand: calm, troubled, hostile, large."""
+"""Reports of ``survey``: calm, troubled, hostile, large."""
 
 from collections.abc import Mapping, Sequence
 from typing import cast
@@ -44,7 +44,7 @@ def info(name: str, title: str) -> PatchInfo:
 
 
 def judged(state: State, *, evil: str = "", proof: Proof = Proof.NONE) -> Judgement:
-    """What a state usually comes with."""
+    """A judgement with the evidence that its state usually has."""
     landed = state is L
     goals = (
         GoalEvidence(f"the slots are looked up{evil}", landed, state is not C, f"{FILE}:12" if landed else "not there"),

@@ -1,4 +1,4 @@
-"""``check``, by the rows of bad input that it can meet: always 2, with the file and the line."""
+"""``check`` on every kind of invalid project: exit code 2, with file and line."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.cli.lab import PATCHES, TOML, Person
+from tests.cli.harness import PATCHES, TOML, CommandLine
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,9 +24,9 @@ BEFORE = "def f(x):\n    use(x)\n"
 AFTER = "def f(x):\n    use(x, 2)\n"
 
 
-def own(me: Person, codemod: str = CODEMOD, *, toml: str = TOML, after: str = AFTER) -> Path:
-    """Put a patch of one's own with one case into the project."""
-    folder = me.patch("own", codemod, toml=toml)
+def own(cli: CommandLine, codemod: str = CODEMOD, *, toml: str = TOML, after: str = AFTER) -> Path:
+    """Add a patch with one case to the project."""
+    folder = cli.patch("own", codemod, toml=toml)
     case = folder / "cases" / "plain"
     case.mkdir(parents=True)
     (case / "before.py").write_text(f"use = print\n{BEFORE}")
@@ -34,9 +34,9 @@ def own(me: Person, codemod: str = CODEMOD, *, toml: str = TOML, after: str = AF
     return folder
 
 
-def test_nothing_to_complain_about(me: Person, empty_store: Path) -> None:
-    own(me)
-    answer = me("check", "--offline", "--json")
+def test_check_accepts_a_correct_project(cli: CommandLine, empty_store: Path) -> None:
+    own(cli)
+    answer = cli("check", "--offline", "--json")
     assert answer.code == 0, answer.out
     assert answer.document["findings"] == []
     assert not empty_store.exists()
@@ -56,47 +56,47 @@ def test_nothing_to_complain_about(me: Person, empty_store: Path) -> None:
         pytest.param("class Own(", "class Own", 5, "", id="codemod-not-python"),
     ],
 )
-def test_a_codemod_that_is_wrong(me: Person, old: str, new: str, line: int, problem: str) -> None:
+def test_check_reports_wrong_codemod_with_line(cli: CommandLine, old: str, new: str, line: int, problem: str) -> None:
     assert CODEMOD.count(old) == 1
-    own(me, CODEMOD.replace(old, new))
-    answer = me("check", "--json")
+    own(cli, CODEMOD.replace(old, new))
+    answer = cli("check", "--json")
     assert answer.code == 2
     (finding,) = answer.document["findings"]
     assert finding["where"] == f"patches/own/codemod.py:{line}"
     assert problem in finding["problem"]
-    assert f"patches/own/codemod.py:{line}: {finding['problem']}" in me("check").out
+    assert f"patches/own/codemod.py:{line}: {finding['problem']}" in cli("check").out
 
 
-def test_a_codemod_that_raises(me: Person) -> None:
-    own(me, f"{CODEMOD}\nraise KeyError('why')\n")
-    answer = me("check", "--json")
+def test_check_reports_exception_of_codemod(cli: CommandLine) -> None:
+    own(cli, f"{CODEMOD}\nraise KeyError('why')\n")
+    answer = cli("check", "--json")
     assert answer.code == 2
     (finding,) = answer.document["findings"]
     assert finding["where"] == f"patches/own/codemod.py:{len(CODEMOD.splitlines()) + 2}"
     assert finding["problem"] == "KeyError: 'why'"
 
 
-def test_a_patch_whose_own_result_is_not_landed(me: Person) -> None:
-    own(me, CODEMOD.replace('"two", "use(A_, 2)"', '"two", "use(A_, 3)"'))
-    answer = me("check", "--json")
+def test_check_reports_patch_whose_result_is_not_landed(cli: CommandLine) -> None:
+    own(cli, CODEMOD.replace('"two", "use(A_, 2)"', '"two", "use(A_, 3)"'))
+    answer = cli("check", "--json")
     assert answer.code == 2
     (finding,) = answer.document["findings"]
     assert finding["where"] == "patches/own/codemod.py:5"
     assert finding["problem"].startswith("its own result on cases/plain/before.py is not landed: after writing")
 
 
-def test_a_case_that_comes_out_otherwise(me: Person) -> None:
-    own(me, after=AFTER.replace("2", "3"))
-    answer = me("check", "--json")
+def test_check_reports_case_with_other_result(cli: CommandLine) -> None:
+    own(cli, after=AFTER.replace("2", "3"))
+    answer = cli("check", "--json")
     assert answer.code == 2
     (finding,) = answer.document["findings"]
     assert finding == {"where": "patches/own/cases/plain/before.py:1", "problem": "the result differs from after.py"}
 
 
-def test_every_patch_is_complained_about_in_one_run(me: Person) -> None:
+def test_check_reports_all_patches_in_one_run(cli: CommandLine) -> None:
     for name in PATCHES[:2]:
-        (me.project / "patches" / name / "codemod.py").write_text("class P(\n")
-    found = me("check", "--json").document["findings"]
+        (cli.project / "patches" / name / "codemod.py").write_text("class P(\n")
+    found = cli("check", "--json").document["findings"]
     wrong = [f"patches/{name}/codemod.py:1" for name in PATCHES[:2]]
     assert [finding["where"] for finding in found if finding["where"].endswith("codemod.py:1")][:2] == wrong
 
@@ -116,19 +116,19 @@ def test_every_patch_is_complained_about_in_one_run(me: Person) -> None:
         ("patches/series.lock", "version = 99\n", "series.lock: version 99 of the lock is not known"),
     ],
 )  # fmt: skip
-def test_a_project_that_cannot_be_read(me: Person, file: str, text: str | None, said: str) -> None:
-    own(me)
-    path = me.project / file
+def test_check_exits_2_for_unreadable_project(cli: CommandLine, file: str, text: str | None, said: str) -> None:
+    own(cli)
+    path = cli.project / file
     path.unlink() if text is None else path.write_text(text)
-    answer = me("check", "--json")
+    answer = cli("check", "--json")
     assert answer.code == 2
     assert said in answer.document["error"]["message"]
 
 
-def test_a_project_is_needed(me: Person, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_check_needs_a_project(cli: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "empty").mkdir()
     monkeypatch.chdir(tmp_path / "empty")
-    answer = me("check")
+    answer = cli("check")
     assert answer.code == 2
     assert str(tmp_path / "empty") in answer.err
     assert "hint: patchtool -C DIR check" in answer.err

@@ -1,23 +1,23 @@
-"""``test`` as the matrix file and the options ask for it, on the real 0.5.13."""
+"""``test`` with several matrix files and options, on the real 0.5.13."""
 
 import shutil
 
 import pytest
 
-from tests.cli.lab import REPOSITORY, Person
+from tests.cli.harness import REPOSITORY, CommandLine
 
 ROW = '[[rows]]\npatches = {}\ntiers = ["static"]\nreleases = ["pin"]\n'
 
 
-def written(me: Person, text: str) -> None:
-    (me.project / "ci").mkdir()
-    (me.project / "ci" / "matrix.toml").write_text(text)
+def written(cli: CommandLine, text: str) -> None:
+    (cli.project / "ci").mkdir()
+    (cli.project / "ci" / "matrix.toml").write_text(text)
 
 
 @pytest.mark.slow
-def test_a_row_of_subsets_runs_just_those(me: Person) -> None:
-    written(me, ROW.format('[[], ["mtp_tracking", "ssm_index_layout"]]'))
-    cells = me("test", "--json").document["cells"]
+def test_row_with_subsets_runs_only_those(cli: CommandLine) -> None:
+    written(cli, ROW.format('[[], ["mtp_tracking", "ssm_index_layout"]]'))
+    cells = cli("test", "--json").document["cells"]
     assert {tuple(cell["patches"]) for cell in cells} == {(), ("ssm_index_layout", "mtp_tracking")}
     assert {(cell["tier"], cell["outcome"], cell["verdict"]) for cell in cells} == {("static", "passed", "as-expected")}
 
@@ -29,18 +29,18 @@ def test_a_row_of_subsets_runs_just_those(me: Person) -> None:
         ('["mtp_tracking"]', "matrix.toml:2: patches[0]: expected array, got string", ""),
     ],
 )
-def test_a_row_that_does_not_do(me: Person, patches: str, said: str, hint: str) -> None:
-    written(me, ROW.format(patches))
-    answer = me("test")
+def test_invalid_row_is_reported_with_line_and_hint(cli: CommandLine, patches: str, said: str, hint: str) -> None:
+    written(cli, ROW.format(patches))
+    answer = cli("test")
     assert answer.code == 2
     assert said in answer.err
     assert hint in answer.err
 
 
-def test_an_unknown_mode(me: Person) -> None:
-    (me.project / "ci").mkdir()
-    shutil.copy(REPOSITORY / "ci" / "matrix.toml", me.project / "ci")
-    answer = me("test", "--mode", "fast")
+def test_unknown_mode_exits_2(cli: CommandLine) -> None:
+    (cli.project / "ci").mkdir()
+    shutil.copy(REPOSITORY / "ci" / "matrix.toml", cli.project / "ci")
+    answer = cli("test", "--mode", "fast")
     assert answer.code == 2
     assert "there is no mode 'fast'" in answer.err
     assert "hint: modes: eager, graph" in answer.err

@@ -1,4 +1,4 @@
-"""``fetch`` as a person with a company's pip.conf runs it: a process, an index with a password, a proxy."""
+"""``fetch`` in a process with a company's pip.conf: an index with a password, a proxy."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.adapters.archives import VERSION, make_wheel
 from tests.adapters.index_server import Index
 from tests.adapters.pip_settings import PipSettings
 from tests.adapters.proxy_server import Proxy
-from tests.cli.lab import REPOSITORY, Answer
+from tests.cli.harness import REPOSITORY, CliResult
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,7 +25,7 @@ NAME = f"sglang-{VERSION}-py3-none-any.whl"
 
 @pytest.fixture
 def index(tmp_path: Path) -> Iterator[Index]:
-    """An index with a password, and one small release on it that a project's pin wants."""
+    """An index with a password and the small release that a project pins."""
     digest = make_wheel(tmp_path / NAME)
     (tmp_path / "patches").mkdir()
     (tmp_path / "patches" / "series").write_text("")
@@ -43,7 +43,7 @@ def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> PipSettings:
     return PipSettings(tmp_path, monkeypatch)
 
 
-def fetch(folder: Path, *options: str) -> Answer:
+def fetch(folder: Path, *options: str) -> CliResult:
     code = "from patchtool.cli import run; run()"
     done = subprocess.run(
         [sys.executable, "-c", code, "fetch", "--store", str(folder / "store.git"), *options],
@@ -53,10 +53,10 @@ def fetch(folder: Path, *options: str) -> Answer:
         text=True,
         check=False,
     )
-    return Answer(done.returncode, done.stdout, done.stderr)
+    return CliResult(done.returncode, done.stdout, done.stderr)
 
 
-def test_an_index_with_credentials(index: Index, settings: PipSettings, tmp_path: Path) -> None:
+def test_fetch_uses_credentials_of_the_index_url(index: Index, settings: PipSettings, tmp_path: Path) -> None:
     settings(index_url=index.url.replace("://", "://me:s3%2Fcret@"))
     answer = fetch(tmp_path)
     assert answer.code == 0, answer.err
@@ -67,7 +67,7 @@ def test_an_index_with_credentials(index: Index, settings: PipSettings, tmp_path
 
 @pytest.mark.slow
 @pytest.mark.parametrize("more", [[], ["-v"], ["--json"]])
-def test_an_index_that_wants_others(index: Index, settings: PipSettings, tmp_path: Path, more: list[str]) -> None:
+def test_wrong_index_credentials_exit_4(index: Index, settings: PipSettings, tmp_path: Path, more: list[str]) -> None:
     settings(index_url=index.url.replace("://", "://me:wr0ng@"))
     answer = fetch(tmp_path, *more)
     assert answer.code == 4
@@ -77,7 +77,7 @@ def test_an_index_that_wants_others(index: Index, settings: PipSettings, tmp_pat
     assert not (tmp_path / "store.git").exists()
 
 
-def test_the_index_behind_a_proxy(index: Index, settings: PipSettings, tmp_path: Path) -> None:
+def test_fetch_goes_through_the_proxy(index: Index, settings: PipSettings, tmp_path: Path) -> None:
     proxy = Proxy(index, "me:pr0xy")
     try:
         url = "http://me:s3%2Fcret@index.invalid/simple"
@@ -90,9 +90,7 @@ def test_the_index_behind_a_proxy(index: Index, settings: PipSettings, tmp_path:
 
 
 @pytest.mark.parametrize("more", [[], ["-v"], ["--json"]])
-def test_a_proxy_that_wants_other_credentials(
-    index: Index, settings: PipSettings, tmp_path: Path, more: list[str]
-) -> None:
+def test_wrong_proxy_credentials_exit_4(index: Index, settings: PipSettings, tmp_path: Path, more: list[str]) -> None:
     proxy = Proxy(index, "me:pr0xy")
     try:
         url = "http://me:s3%2Fcret@index.invalid/simple"

@@ -1,4 +1,4 @@
-"""The package as somebody else gets it: built, installed, run in an empty folder."""
+"""The built package, installed and run in an empty folder."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.cli.lab import PATCHES, REPOSITORY, TARGETS, Person, bytes_of
+from tests.cli.harness import PATCHES, REPOSITORY, TARGETS, CommandLine, bytes_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The command, installed from a built wheel into a folder of its own beside the dependencies that are here."""
+    """The command, installed from a built wheel into a new environment with the dependencies of this one."""
     folder = tmp_path_factory.mktemp("installed")
     source = folder / "source"
     ignored = shutil.ignore_patterns(".git", "build", ".venv", "dist", "__pycache__", ".*_cache")
@@ -35,7 +35,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     venv = folder / "venv"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", "--system-site-packages", str(venv)], check=True)
     (site,) = venv.glob("lib/python*/site-packages")
-    # The running interpreter's own packages, so that nothing is fetched; the tool itself comes from the wheel.
+    # The packages of the running interpreter, so that nothing is downloaded; the tool comes from the wheel.
     (site / "dependencies.pth").write_text(f"{Path(pytest.__file__).parents[1]}\n")
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(site)
@@ -52,54 +52,55 @@ def run(installed: Path, where: Path, store: Path, *argv: str) -> subprocess.Com
 
 
 @pytest.mark.slow
-def test_an_installed_apply_in_an_empty_folder(me: Person, installed: Path, tmp_path: Path) -> None:
+def test_installed_apply_uses_the_packaged_series(cli: CommandLine, installed: Path, tmp_path: Path) -> None:
     empty = tmp_path / "empty"
     empty.mkdir()
-    done = run(installed, empty, me.store, "apply", "--json")
+    done = run(installed, empty, cli.store, "apply", "--json")
     assert done.returncode == 0, done.stderr.decode()
     told = json.loads(done.stdout)
     assert [patch["name"] for patch in told["patches"]] == list(PATCHES)
     assert told["result"]["path"] == "build/sglang-v0.5.13"
     assert "no project here: this is the series that ships with patchtool" in told["notes"]
     assert [path.name for path in empty.iterdir()] == ["build"]
-    again = run(installed, empty, me.store, "apply")
+    again = run(installed, empty, cli.store, "apply")
     assert b"nothing to do" in again.stdout
-    ours = me("apply", "--output", tmp_path / "ours", "--json")
+    ours = cli("apply", "--output", tmp_path / "ours", "--json")
     assert ours.document["result"]["commit"] == told["result"]["commit"]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("argv", [["refresh"], ["rebase", "--to", "v0.5.14"]], ids=" ".join)
-def test_an_installed_verb_that_writes_needs_a_project(
-    me: Person, installed: Path, tmp_path: Path, argv: list[str]
+def test_installed_verb_that_writes_needs_a_project(
+    cli: CommandLine, installed: Path, tmp_path: Path, argv: list[str]
 ) -> None:
     empty = tmp_path / "empty"
     empty.mkdir()
-    done = run(installed, empty, me.store, *argv)
+    done = run(installed, empty, cli.store, *argv)
     assert done.returncode == 2
     assert b"needs a project" in done.stderr
     assert str(empty).encode() in done.stderr
 
 
 @pytest.mark.slow
-def test_the_package_brings_series_schemas_and_no_tests(installed: Path) -> None:
+def test_package_has_series_schemas_templates_and_no_bytecode(installed: Path) -> None:
     (package,) = installed.parents[1].glob("lib/python*/site-packages/patchtool")
     names = {path.relative_to(package).as_posix() for path in package.rglob("*") if path.is_file()}
     assert {"_project/patches/series", "_project/upstream-pin.txt", "cli/schemas/error.json", "py.typed"} <= names
+    assert {"cli/page/page.html", "cli/page/grid.js", "cli/page/survey.css"} <= names
     assert not [name for name in names if name.endswith(".pyc")]
 
 
 @pytest.mark.slow
-def test_a_whole_unpacked_wheel(me: Person, tmp_path: Path) -> None:
+def test_whole_unpacked_wheel_can_be_patched_and_restored(cli: CommandLine, tmp_path: Path) -> None:
     tree = tmp_path / "whole"
-    with zipfile.ZipFile(me.wheel) as archive:
+    with zipfile.ZipFile(cli.wheel) as archive:
         archive.extractall(tree)
     before = bytes_of(tree)
-    answer = me("apply", "--tree", tree, "--json")
+    answer = cli("apply", "--tree", tree, "--json")
     assert answer.code == 0, answer.err
     assert answer.document["upstream"]["release"] == "v0.5.13"
     assert _changed(before, bytes_of(tree, besides=(".patchtool",))) == sorted(TARGETS)
-    assert me("unapply", "--tree", tree).code == 0
+    assert cli("unapply", "--tree", tree).code == 0
     assert bytes_of(tree) == before
 
 

@@ -1,4 +1,4 @@
-"""Pin, series and metadata that are wrong: always 2, with file and line."""
+"""Invalid pin, series and metadata: exit code 2, with file and line."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.lab import PATCHES, POOL, TOML, Person
+from tests.cli.harness import PATCHES, POOL, TOML, CommandLine
 
 HASH = "f" * 64
 
@@ -34,26 +34,26 @@ HASH = "f" * 64
         pytest.param("sglang==0.5.13 \\\n    --pre\n", 2, "only --hash=sha256", id="pin-other-option"),
     ],
 )
-def test_a_pin_that_is_wrong(me: Person, text: str, line: int, rule: str) -> None:
-    (me.project / "upstream-pin.txt").write_text(text)
-    answer = me("status")
+def test_invalid_pin_is_reported_with_line_and_rule(cli: CommandLine, text: str, line: int, rule: str) -> None:
+    (cli.project / "upstream-pin.txt").write_text(text)
+    answer = cli("status")
     assert answer.code == 2
     assert f"upstream-pin.txt:{line}: " in answer.err
     assert rule in answer.err
     assert "sglang==0.5.13 \\\n    --hash=sha256:<64 hex digits>" in answer.err
 
 
-def test_a_pin_that_is_missing(me: Person) -> None:
-    (me.project / "upstream-pin.txt").unlink()
-    answer = me("status")
+def test_missing_pin_is_reported(cli: CommandLine) -> None:
+    (cli.project / "upstream-pin.txt").unlink()
+    answer = cli("status")
     assert answer.code == 2
     assert "upstream-pin.txt does not exist" in answer.err
     assert "--hash=sha256:<64 hex digits>" in answer.err
 
 
-def test_a_pin_that_is_not_text(me: Person) -> None:
-    (me.project / "upstream-pin.txt").write_bytes(b"sglang==0.5.13 \\\n  \xff\n")
-    answer = me("status")
+def test_binary_pin_is_reported_with_line(cli: CommandLine) -> None:
+    (cli.project / "upstream-pin.txt").write_bytes(b"sglang==0.5.13 \\\n  \xff\n")
+    answer = cli("status")
     assert answer.code == 2
     assert "upstream-pin.txt:2: not UTF-8" in answer.err
 
@@ -68,17 +68,17 @@ def test_a_pin_that_is_not_text(me: Person) -> None:
         pytest.param("../outside\n", 1, "is not a patch name", id="series-leads-out"),
     ],
 )
-def test_a_series_that_is_wrong(me: Person, text: str, line: int, rule: str) -> None:
-    (me.project / "patches" / "series").write_text(text)
-    answer = me("status", "--json")
+def test_invalid_series_is_reported_with_line_and_rule(cli: CommandLine, text: str, line: int, rule: str) -> None:
+    (cli.project / "patches" / "series").write_text(text)
+    answer = cli("status", "--json")
     assert answer.code == 2
     assert f"patches/series:{line}: " in answer.document["error"]["message"]
     assert rule in answer.document["error"]["message"]
 
 
-def test_a_series_that_is_not_text(me: Person) -> None:
-    (me.project / "patches" / "series").write_bytes(b"mtp_tracking\n\xe4\n")
-    answer = me("status")
+def test_binary_series_is_reported_with_line(cli: CommandLine) -> None:
+    (cli.project / "patches" / "series").write_bytes(b"mtp_tracking\n\xe4\n")
+    answer = cli("status")
     assert answer.code == 2
     assert "patches/series:2: not UTF-8" in answer.err
 
@@ -100,25 +100,25 @@ def test_a_series_that_is_not_text(me: Person) -> None:
         pytest.param(TOML.replace('"Because."', '" "'), 2, "reason is missing or empty", id="toml-empty-reason"),
     ],
 )
-def test_metadata_that_is_wrong(me: Person, text: str, line: int, rule: str) -> None:
-    me.patch("own", "", toml=text)
-    answer = me("status")
+def test_invalid_metadata_is_reported_with_line_and_rule(cli: CommandLine, text: str, line: int, rule: str) -> None:
+    cli.patch("own", "", toml=text)
+    answer = cli("status")
     assert answer.code == 2
     assert f"patches/own/patch.toml:{line}: " in answer.err
     assert rule in answer.err
 
 
-def test_metadata_without_a_key(me: Person) -> None:
-    me.patch("own", "", toml=TOML.replace('author = "A <a@example.org>"\n', ""))
-    answer = me("status")
+def test_missing_metadata_key_is_reported(cli: CommandLine) -> None:
+    cli.patch("own", "", toml=TOML.replace('author = "A <a@example.org>"\n', ""))
+    answer = cli("status")
     assert answer.code == 2
     assert "patches/own/patch.toml:1: author is missing" in answer.err
     assert 'hint: add a line author = "…"' in answer.err
 
 
-def test_a_patch_without_a_codemod(me: Person) -> None:
-    (me.project / "patches" / PATCHES[0] / "codemod.py").unlink()
-    answer = me("status")
+def test_patch_without_codemod_is_reported(cli: CommandLine) -> None:
+    (cli.project / "patches" / PATCHES[0] / "codemod.py").unlink()
+    answer = cli("status")
     assert answer.code == 2
     assert f"patches/{PATCHES[0]} has no codemod.py" in answer.err
 
@@ -133,31 +133,33 @@ def test_a_patch_without_a_codemod(me: Person) -> None:
         pytest.param({"a": ["nope"]}, "'nope', which is not in the series", id="requires-unknown"),
     ],
 )
-def test_requirements_that_cannot_be_met(me: Person, requires: dict[str, list[str]], rule: str) -> None:
+def test_requirements_that_cannot_be_met_are_reported(
+    cli: CommandLine, requires: dict[str, list[str]], rule: str
+) -> None:
     for number, (name, needed) in enumerate(requires.items()):
         listed = ", ".join(f'"{each}"' for each in needed)
-        me.patch(name, "", toml=f"{TOML}requires = [{listed}]\n", only=number == 0)
-    answer = me("status")
+        cli.patch(name, "", toml=f"{TOML}requires = [{listed}]\n", only=number == 0)
+    answer = cli("status")
     assert answer.code == 2
     assert "patches/a/patch.toml:5: " in answer.err
     assert rule in answer.err
     assert "hint: " in answer.err
 
 
-def test_a_lock_that_nobody_wrote(me: Person) -> None:
-    (me.project / "patches" / "series.lock").write_text('version = 99\npin = "0.5.13"\n')
-    answer = me("status")
+def test_lock_of_unknown_version_is_reported(cli: CommandLine) -> None:
+    (cli.project / "patches" / "series.lock").write_text('version = 99\npin = "0.5.13"\n')
+    answer = cli("status")
     assert answer.code == 2
     assert "series.lock: version 99 of the lock is not known" in answer.err
 
 
 @pytest.mark.parametrize("verb", [["status"], ["apply", "--dry-run"], ["diff", "--stat"], ["explain", "mtp_tracking"]])
-def test_without_a_project_the_packaged_series_is_used_and_said_so(
-    me: Person, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, verb: list[str]
+def test_packaged_series_is_used_without_a_project_and_noted(
+    cli: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, verb: list[str]
 ) -> None:
     (tmp_path / "empty").mkdir()
     monkeypatch.chdir(tmp_path / "empty")
-    answer = me(*verb)
+    answer = cli(*verb)
     assert answer.code == 0
     assert (answer.out + answer.err).count("no project here: this is the series that ships with patchtool") == 1
     assert list((tmp_path / "empty").iterdir()) == []
@@ -165,48 +167,48 @@ def test_without_a_project_the_packaged_series_is_used_and_said_so(
 
 @pytest.mark.parametrize("verb", [["refresh"], ["rebase", "--to", "v0.5.14"]])
 def test_verbs_that_write_need_a_project(
-    me: Person, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, verb: list[str]
+    cli: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, verb: list[str]
 ) -> None:
     (tmp_path / "empty").mkdir()
     monkeypatch.chdir(tmp_path / "empty")
-    answer = me(*verb)
+    answer = cli(*verb)
     assert answer.code == 2
     assert str(tmp_path / "empty") in answer.err
     assert f"hint: patchtool -C DIR {verb[0]}" in answer.err
 
 
-def test_a_project_is_found_from_a_folder_inside_it(me: Person, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(me.project / "patches" / "mtp_tracking")
-    assert me("status").code == 0
-    answer = me("apply", "--dry-run")
+def test_project_is_found_from_a_folder_inside_it(cli: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(cli.project / "patches" / "mtp_tracking")
+    assert cli("status").code == 0
+    answer = cli("apply", "--dry-run")
     assert "ships with patchtool" not in answer.out
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder to somebody else")
-def test_a_project_of_another_user_is_refused(me: Person) -> None:
-    os.chown(me.project, 12345, 12345)
-    answer = me("status")
+def test_project_of_another_user_is_refused(cli: CommandLine) -> None:
+    os.chown(cli.project, 12345, 12345)
+    answer = cli("status")
     assert answer.code == 2
     assert "belongs to another user (uid 12345), and a series is code" in answer.err
-    assert f"hint: patchtool -C {me.project} … if you trust it" in answer.err
-    assert me("status", "-C", me.project).code == 0
+    assert f"hint: patchtool -C {cli.project} … if you trust it" in answer.err
+    assert cli("status", "-C", cli.project).code == 0
 
 
-def test_the_search_stops_at_a_file_systems_boundary(me: Person, monkeypatch: pytest.MonkeyPatch) -> None:
-    inside = me.project / "mounted"
+def test_project_search_stops_at_a_file_system_boundary(cli: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
+    inside = cli.project / "mounted"
     inside.mkdir()
     done = subprocess.run(["mount", "-t", "tmpfs", "tmpfs", str(inside)], capture_output=True, check=False)
     if done.returncode != 0:
         pytest.skip("mounting is not allowed here")
     try:
         monkeypatch.chdir(inside)
-        answer = me("status")
+        answer = cli("status")
     finally:
-        monkeypatch.chdir(me.project)
+        monkeypatch.chdir(cli.project)
         subprocess.run(["umount", str(inside)], check=True)
     assert "no project here" in answer.out
 
 
-def test_a_project_folder_that_is_a_copy_elsewhere_gives_the_same(me: Person, tmp_path: Path) -> None:
-    other = shutil.copytree(me.project, tmp_path / "other")
-    assert me("status", "--json").document["patches"] == me("status", "--json", "-C", other).document["patches"]
+def test_copied_project_gives_the_same_states(cli: CommandLine, tmp_path: Path) -> None:
+    other = shutil.copytree(cli.project, tmp_path / "other")
+    assert cli("status", "--json").document["patches"] == cli("status", "--json", "-C", other).document["patches"]

@@ -1,4 +1,4 @@
-"""The JSON Schemas that ship: valid themselves, one for each document, and met by real output."""
+"""The JSON Schemas: valid, up to date, one per document, and matching real output."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ import pytest
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError
 
-from tests.cli.lab import REPOSITORY, SCHEMAS, VERBS, Answer, Person, registry
+from tests.cli.harness import REPOSITORY, SCHEMAS, VERBS, CliResult, CommandLine, registry
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
 @pytest.mark.parametrize("name", ["common", "error", *VERBS])
-def test_a_schema_is_a_schema(name: str) -> None:
+def test_schemas_are_valid(name: str) -> None:
     schema = json.loads((SCHEMAS / f"{name}.json").read_bytes())
     Draft202012Validator.check_schema(schema)
     assert schema["$id"].endswith(f"/{name}.json")
 
 
-def test_schemas_are_those_that_the_definitions_generate() -> None:
+def test_schemas_are_up_to_date_with_the_definitions() -> None:
     command = [sys.executable, str(REPOSITORY / "ci" / "schemas.py"), "--check"]
     done = subprocess.run(command, capture_output=True, check=False, text=True)
     assert done.returncode == 0, done.stderr
@@ -57,27 +57,27 @@ def test_schemas_are_those_that_the_definitions_generate() -> None:
     ],
     ids=" ".join,
 )
-def test_real_output_meets_its_schema(me: Person, argv: list[str]) -> None:
-    answer = me(*argv, "--json")
+def test_real_output_meets_its_schema(cli: CommandLine, argv: list[str]) -> None:
+    answer = cli(*argv, "--json")
     document = answer.document
     assert document["exit_code"] == answer.code
     if "error" not in document:
         assert document["verb"] == argv[0]
 
 
-def test_trees_and_failures_meet_their_schemas(me: Person, clone: Path, unpacked: Path) -> None:
+def test_trees_and_failures_meet_their_schemas(cli: CommandLine, clone: Path, unpacked: Path) -> None:
     for tree in (clone, unpacked):
         for verb in ("status", "apply", "apply", "status", "unapply", "unapply"):
-            assert me(verb, "--tree", tree, "--json").document["verb"] == verb
-    me.patch("own", 'raise RuntimeError("on purpose")\n')
+            assert cli(verb, "--tree", tree, "--json").document["verb"] == verb
+    cli.patch("own", 'raise RuntimeError("on purpose")\n')
     for argv in (["status"], ["apply"], ["diff"], ["explain", "own"], ["refresh"], ["survey", "v0.5.13"]):
-        assert me(*argv, "--json").document["verb"] == argv[0]
+        assert cli(*argv, "--json").document["verb"] == argv[0]
 
 
-def test_a_schema_refuses_what_is_not_documented(me: Person) -> None:
-    answer = me("status", "--json")
+def test_schema_rejects_unknown_keys(cli: CommandLine) -> None:
+    answer = cli("status", "--json")
     spoilt = json.loads(answer.out)
     spoilt["patches"][0]["mood"] = "fine"
     with pytest.raises(ValidationError):
-        _ = Answer(0, json.dumps(spoilt), "").document
+        _ = CliResult(0, json.dumps(spoilt), "").document
     assert registry().contents("https://patchtool.invalid/schema/1/common.json")

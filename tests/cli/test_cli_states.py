@@ -1,4 +1,4 @@
-"""States that need a person: what is said, exit 3, and nothing is touched."""
+"""Failed states: the message, exit code 3, and nothing is written."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.cli.lab import POOL, TOML, Person, bytes_of, checkout, snapshot
+from tests.cli.harness import POOL, TOML, CommandLine, bytes_of, checkout, snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -35,13 +35,13 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("kind", BROKEN)
-def test_a_codemod_that_raises_is_crashed(me: Person, clone: Path, kind: str) -> None:
-    me.patch("own", BROKEN[kind])
+def test_codemod_that_raises_is_crashed(cli: CommandLine, clone: Path, kind: str) -> None:
+    cli.patch("own", BROKEN[kind])
     before = snapshot(clone)
-    answer = me("apply", "--tree", clone, "--json")
+    answer = cli("apply", "--tree", clone, "--json")
     assert answer.code == 3
     assert answer.states == {"own": "crashed"}
-    plain, verbose = me("apply", "--tree", clone), me("apply", "--tree", clone, "-v")
+    plain, verbose = cli("apply", "--tree", clone), cli("apply", "--tree", clone, "-v")
     assert plain.code == verbose.code == 3
     assert "Traceback" not in plain.out + plain.err
     assert "own: crashed" in plain.out
@@ -51,11 +51,11 @@ def test_a_codemod_that_raises_is_crashed(me: Person, clone: Path, kind: str) ->
     assert snapshot(clone) == before
 
 
-def test_a_crash_is_asked_again_every_time(me: Person) -> None:
-    made = me.patch("own", BROKEN["raises-on-import"])
-    assert me("status").code == 3
+def test_crash_is_not_cached(cli: CommandLine) -> None:
+    made = cli.patch("own", BROKEN["raises-on-import"])
+    assert cli("status").code == 3
     (made / "codemod.py").write_text((made / "codemod.py").read_text() + "\n")
-    assert me("status").code == 3
+    assert cli("status").code == 3
 
 
 @pytest.mark.parametrize(
@@ -67,12 +67,12 @@ def test_a_crash_is_asked_again_every_time(me: Person) -> None:
         pytest.param(b"x = 1\n\0\n", "", id="nul-byte"),
     ],
 )
-def test_a_target_that_cannot_be_read_is_a_conflict_with_line_and_column(
-    me: Person, tmp_path: Path, contents: Mapping[str, bytes], data: bytes, where: str
+def test_unparsable_target_is_a_conflict_with_line(
+    cli: CommandLine, tmp_path: Path, contents: Mapping[str, bytes], data: bytes, where: str
 ) -> None:
     tree = checkout(tmp_path / "broken", {**contents, POOL: data})
     before = snapshot(tree)
-    answer = me("apply", "--tree", tree, "--json")
+    answer = cli("apply", "--tree", tree, "--json")
     assert answer.code == 3
     found = {patch["name"]: patch for patch in answer.document["patches"]}
     assert found["kv_copy_override"]["state"] == "conflict"
@@ -82,45 +82,45 @@ def test_a_target_that_cannot_be_read_is_a_conflict_with_line_and_column(
     assert snapshot(tree) == before
 
 
-def test_a_conflict_names_the_nearest_code_and_the_next_command(
-    me: Person, tmp_path: Path, contents: Mapping[str, bytes]
+def test_conflict_names_the_nearest_code_and_the_next_command(
+    cli: CommandLine, tmp_path: Path, contents: Mapping[str, bytes]
 ) -> None:
     renamed = contents[POOL].replace(b"class NPUMHATokenToKVPool", b"class NPUMHATokenToKVPools")
     tree = checkout(tmp_path / "renamed", {**contents, POOL: renamed})
-    answer = me("status", "--tree", tree)
+    answer = cli("status", "--tree", tree)
     assert answer.code == 3
     assert "kv_copy_override: conflict" in answer.out
     assert f"nearest: {POOL}:" in answer.out
     assert "hint: patchtool explain kv_copy_override" in answer.out
 
 
-def test_a_patch_whose_requirement_failed_is_blocked(me: Person) -> None:
-    me.patch("first", BROKEN["raises-on-import"])
-    me.patch("second", "x = 1\n", toml=TOML + 'requires = ["first"]\n', only=False)
-    answer = me("status")
+def test_patch_whose_requirement_failed_is_blocked(cli: CommandLine) -> None:
+    cli.patch("first", BROKEN["raises-on-import"])
+    cli.patch("second", "x = 1\n", toml=TOML + 'requires = ["first"]\n', only=False)
+    answer = cli("status")
     assert answer.code == 3
     assert "second: blocked (requirement-failed): requires first, which is crashed" in answer.out
 
 
-def test_a_patch_whose_requirement_is_skipped_is_blocked(me: Person) -> None:
-    toml = me.project / "patches" / "mtp_tracking" / "patch.toml"
+def test_patch_whose_requirement_is_skipped_is_blocked(cli: CommandLine) -> None:
+    toml = cli.project / "patches" / "mtp_tracking" / "patch.toml"
     toml.write_text(toml.read_text() + 'requires = ["ssm_index_layout"]\n')
-    answer = me("apply", "--dry-run", "--skip", "ssm_index_layout")
+    answer = cli("apply", "--dry-run", "--skip", "ssm_index_layout")
     assert answer.code == 3
     assert "requires ssm_index_layout, which is left out" in answer.out
 
 
-def test_a_conflict_leaves_no_output(me: Person) -> None:
-    me.patch("own", BROKEN["raises-on-import"])
-    before = bytes_of(me.project)
-    answer = me("apply", "--output", "out")
+def test_conflict_writes_no_output(cli: CommandLine) -> None:
+    cli.patch("own", BROKEN["raises-on-import"])
+    before = bytes_of(cli.project)
+    answer = cli("apply", "--output", "out")
     assert answer.code == 3
-    assert bytes_of(me.project) == before
+    assert bytes_of(cli.project) == before
 
 
-def test_a_diff_with_a_conflict_says_so_beside_it(me: Person) -> None:
-    me.patch("own", BROKEN["raises-on-import"], only=True)
-    answer = me("diff")
+def test_diff_reports_conflict_on_stderr(cli: CommandLine) -> None:
+    cli.patch("own", BROKEN["raises-on-import"], only=True)
+    answer = cli("diff")
     assert answer.code == 3
     assert answer.out == ""
     assert "own: crashed" in answer.err

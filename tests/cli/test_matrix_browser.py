@@ -1,4 +1,4 @@
-"""The matrix's section in a real browser."""
+"""The matrix section in Chromium."""
 
 from collections.abc import Callable
 
@@ -8,8 +8,8 @@ from patchtool.cli.page import test_page
 from patchtool.cli.reports.run import run_of
 from tests.cli import surveys
 from tests.cli.chromium import Page
-from tests.cli.looking import CONTRAST, FOCUS, listeners, shown, work
 from tests.cli.matrices import calm, hostile, large, mixed
+from tests.cli.probes import CONTRAST, FOCUS, listeners, shown, work
 
 pytestmark = pytest.mark.slow
 Opened = Callable[..., Page]
@@ -29,7 +29,7 @@ def said(page: Page) -> str:
     return str(page.evaluate(f"{PANEL}.innerText"))
 
 
-def test_click_opens_the_evidence(opened: Opened) -> None:
+def test_click_opens_the_panel_with_evidence(opened: Opened) -> None:
     page = opened(test_page(calm()))
     assert panel(page) is None
     assert shown(page, ".grid .tile") == 20
@@ -53,7 +53,7 @@ def test_click_opens_the_evidence(opened: Opened) -> None:
     assert page.evaluate("location.hash") == ""
 
 
-def test_evidence_has_numbers_reason_and_expectation(opened: Opened) -> None:
+def test_panel_has_numbers_reason_and_expectation(opened: Opened) -> None:
     page = opened(test_page(calm()), f"#{TWO}")
     assert panel(page) == "it works on v0.5.13 with two_fix"
     assert "syncs in 6 layers" in said(page)
@@ -65,7 +65,7 @@ def test_evidence_has_numbers_reason_and_expectation(opened: Opened) -> None:
     assert "\u27e8U+001B\u27e9[31m1" in said(page)
 
 
-def test_keyboard_alone(opened: Opened) -> None:
+def test_grid_can_be_used_by_keyboard_alone(opened: Opened) -> None:
     page = opened(test_page(calm()))
     for _ in range(12):
         page.press("Tab")
@@ -81,7 +81,7 @@ def test_keyboard_alone(opened: Opened) -> None:
     assert page.evaluate("document.querySelectorAll('.grid [tabindex=\"0\"]').length") == 1
 
 
-def test_arrows_step_over_trees_that_a_test_did_not_see(opened: Opened) -> None:
+def test_arrow_keys_skip_empty_cells(opened: Opened) -> None:
     page = opened(test_page(mixed()), "#test/v0.5.13/npu/fast/Qwen::gsm8k")
     assert panel(page) == "gsm8k on v0.5.13 all patches" or panel(page) == "gsm8k on v0.5.13 with fast"
     page.press("ArrowLeft")
@@ -90,7 +90,7 @@ def test_arrows_step_over_trees_that_a_test_did_not_see(opened: Opened) -> None:
     assert "/emulated/" in page.evaluate(FOCUS)
 
 
-def test_filter_by_outcome_hides_cells_rows_and_groups(opened: Opened) -> None:
+def test_filter_hides_cells_rows_and_groups(opened: Opened) -> None:
     page = opened(test_page(calm()))
     assert shown(page, ".grid .group") == 2
     page.click(".chip[data-state=failed]")
@@ -127,7 +127,7 @@ def test_hostile_text_is_shown_and_does_nothing(opened: Opened) -> None:
     assert panel(page) == "100% of #1 on v0.5.13 unmodified"
     page.click("#matrix-close")
     assert panel(page) is None
-    page.evaluate("document.querySelector('.work a').click()")  # it wraps: its middle may be between its lines
+    page.evaluate("document.querySelector('.work a').click()")  # its text wraps, so its centre may be outside of it
     page.wait(lambda: panel(page) == "100% of #1 on v0.5.13 unmodified")
     assert page.evaluate("document.querySelectorAll('img, .facts script').length") == 0
     assert "\u202e" not in page.evaluate("document.body.innerText")
@@ -135,7 +135,7 @@ def test_hostile_text_is_shown_and_does_nothing(opened: Opened) -> None:
 
 
 @pytest.mark.parametrize("link", ["#", "#test/", "#test/nothing", "#%E0%A4%A", "#matrix", "#v0.5.13/one_fix"])
-def test_bad_links_open_nothing(opened: Opened, link: str) -> None:
+def test_invalid_links_open_nothing(opened: Opened, link: str) -> None:
     assert panel(opened(test_page(calm()), link)) is None
 
 
@@ -184,7 +184,7 @@ def test_assistive_technology_sees_a_grid(opened: Opened) -> None:
     assert not [node for node in unnamed if not node.get("ignored")]
 
 
-def test_works_without_a_script(opened: Opened) -> None:
+def test_page_works_without_script(opened: Opened) -> None:
     page = opened(test_page(calm()), script=False)
     tree = page.call("Accessibility.getFullAXTree")["nodes"]
     names = {node["name"]["value"] for node in tree if not node.get("ignored") and node.get("name")}

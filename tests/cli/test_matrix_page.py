@@ -1,4 +1,4 @@
-"""The matrix's section of the HTML report: its bytes, its words, and what is refused."""
+"""The matrix section of the HTML report: markup, sentences, and documents that are refused."""
 
 import json
 import re
@@ -15,7 +15,7 @@ from patchtool.cli.reports.run import FAILED, KNOWN, PASSED, SKIPPED, STUCK, UNE
 from patchtool.cli.reports.run_summary import limits, measurements, proof_ranges, run_headline
 from patchtool.domain.errors import InputError
 from tests.cli import surveys
-from tests.cli.lab import REPOSITORY, Person
+from tests.cli.harness import REPOSITORY, CommandLine
 from tests.cli.matrices import calm, cell, hostile, large, mixed, proof, run
 from tests.cli.surveys import EVIL, survey_page
 from tests.cli.test_survey_page import Strict, parsed
@@ -39,7 +39,7 @@ def data_of(page: str) -> Any:
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
-def test_is_well_formed_and_asks_nobody(name: str) -> None:
+def test_page_is_well_formed_and_loads_nothing(name: str) -> None:
     found = parsed(test_page(DOCUMENTS[name]()))
     ids = [attrs["id"] for _, attrs in found.seen if "id" in attrs]
     assert len(ids) == len(set(ids))
@@ -53,14 +53,14 @@ def test_is_well_formed_and_asks_nobody(name: str) -> None:
         assert (attrs.get("href") or "#").startswith("#")
 
 
-def test_script_never_makes_markup_of_text() -> None:
+def test_script_creates_no_markup_from_text() -> None:
     words = r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|DOMParser|\beval\b|\bFunction\(|fetch\(|XMLHttp"
     assert not re.search(words, asset("matrix.js"))
     assert "</" not in asset("matrix.js")
     assert not re.search(r"url\(|@import|@font-face", asset("matrix.css"))
 
 
-def test_upstreams_text_cannot_leave_its_place() -> None:
+def test_upstream_text_is_escaped() -> None:
     page = test_page(hostile())
     assert "<img" not in page
     assert "window.pwned=1</" not in page
@@ -70,7 +70,7 @@ def test_upstreams_text_cannot_leave_its_place() -> None:
     assert finding["numbers"] == {f"n{EVIL}": f"v{EVIL}", "endless": "inf"}
 
 
-def test_every_cell_is_there_with_its_kind() -> None:
+def test_every_cell_has_its_category() -> None:
     found = states(parsed(test_page(mixed())))
     assert len(found) == 8
     assert {name.partition("::")[2] + ("*" if "pristine" in name else ""): state for name, state in found.items()} == {
@@ -99,14 +99,12 @@ def test_every_cell_is_there_with_its_kind() -> None:
         ("new word", "passed", "", STUCK),
     ],
 )
-def test_what_is_not_understood_never_counts_as_passed(
-    verdict: str, outcome: str, reason: str, wanted: Category
-) -> None:
+def test_unknown_words_never_count_as_passed(verdict: str, outcome: str, reason: str, wanted: Category) -> None:
     one = cell("v1", (), "a::b", outcome, verdict=verdict, reason=reason)
     assert run_of(run([one], [])).cells[0].category is wanted
 
 
-def test_reads_without_a_script() -> None:
+def test_page_can_be_read_without_script() -> None:
     found = parsed(test_page(calm()))
     assert found.of("h1")[0][1] == "Tests confirm all 2 patches on 2 releases, v0.5.13 to v0.5.14"
     rows = [" ".join(words.split()) for attrs, words in found.of("tr") if "v-agrees" in (attrs.get("class") or "")]
@@ -122,7 +120,7 @@ def test_reads_without_a_script() -> None:
     ]
 
 
-def test_headline_tells_the_worst() -> None:
+def test_headline_names_the_worst_finding() -> None:
     disputed = proof("one_fix", "v0.5.16", "landed", "red", None, "disputes", "a::b: differs")
     document = calm()
     document["proofs"].append(disputed)
@@ -133,7 +131,7 @@ def test_headline_tells_the_worst() -> None:
     assert run_headline(run_of(document)) == "1 of 20 cells had an unexpected outcome"
 
 
-def test_neighbouring_releases_that_say_the_same_are_one_proof() -> None:
+def test_equal_proofs_of_consecutive_releases_are_grouped() -> None:
     landed = [proof("x", f"v0.5.{n}", "landed", "green", None, "agrees") for n in (20, 9, 10, 21)]
     landed.insert(2, proof("x", "v0.5.15", "landed", "red", None, "disputes"))
     runs = proof_ranges(run_of(run([], landed)).proofs)
@@ -144,7 +142,7 @@ def test_neighbouring_releases_that_say_the_same_are_one_proof() -> None:
     ]
 
 
-def test_numbers_before_and_after_by_layers() -> None:
+def test_measurements_compare_pristine_with_patched() -> None:
     found = {(each.name, each.release): each for each in measurements(run_of(calm()).cells)}
     assert (found["syncs in 6 layers", "v0.5.13"].before, found["syncs in 6 layers", "v0.5.13"].after) == (12, 0)
     assert found["syncs in 3 layers", "v0.5.13"].changed
@@ -153,7 +151,7 @@ def test_numbers_before_and_after_by_layers() -> None:
     assert not measurements(run_of(alone).cells)[0].changed, "nothing was applied there to make a difference"
 
 
-def test_limits_say_what_is_missing() -> None:
+def test_limits_name_what_did_not_run() -> None:
     said = " ".join(limits(run_of(mixed())))
     for words in ("no NPU", "No cell ran on an NPU", "kernel maths", "Mutants", "1 cell skipped"):
         assert words in said
@@ -161,7 +159,7 @@ def test_limits_say_what_is_missing() -> None:
     assert "Mutants" not in " ".join(limits(run_of(mutant)))
 
 
-def test_newer_documents_can_be_read() -> None:
+def test_documents_with_unknown_members_can_be_read() -> None:
     eager = cell("v1", (), "a::b", mode="eager", retries=2, id="v1/emulated/pristine/a::b/eager")
     graph = eager | {"mode": "graph", "id": "v1/emulated/pristine/a::b/graph"}
     other = eager | {"id": "v1/emulated/pristine/a::b/eager/again"}
@@ -191,7 +189,7 @@ def test_newer_documents_can_be_read() -> None:
         lambda d: [d],
     ],
 )
-def test_what_is_no_run_is_refused(tmp_path: Path, spoil: Callable[[dict[str, Any]], Any]) -> None:
+def test_other_documents_are_refused(tmp_path: Path, spoil: Callable[[dict[str, Any]], Any]) -> None:
     file = tmp_path / "results.json"
     file.write_text(json.dumps(calm()), encoding="utf-8")
     assert len(read_run(file).cells) == 20
@@ -202,7 +200,7 @@ def test_what_is_no_run_is_refused(tmp_path: Path, spoil: Callable[[dict[str, An
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"\xff\xfe", b"[" * 100_000])
-def test_what_is_no_json_is_refused(tmp_path: Path, content: bytes) -> None:
+def test_invalid_json_is_refused(tmp_path: Path, content: bytes) -> None:
     file = tmp_path / "results.json"
     file.write_bytes(content)
     with pytest.raises(InputError):
@@ -212,7 +210,7 @@ def test_what_is_no_json_is_refused(tmp_path: Path, content: bytes) -> None:
 
 
 @pytest.mark.slow
-def test_equal_runs_give_equal_bytes_and_what_recurs_is_kept_once() -> None:
+def test_page_is_deterministic_and_stores_equal_findings_once() -> None:
     assert test_page(mixed()) == test_page(mixed())
     page = test_page(large())
     assert len(states(parsed(page))) == 14 * 8 * 60
@@ -220,7 +218,7 @@ def test_equal_runs_give_equal_bytes_and_what_recurs_is_kept_once() -> None:
     assert len(page) < 3_000_000
 
 
-def test_survey_and_matrix_in_one_page() -> None:
+def test_survey_and_matrix_share_one_page() -> None:
     page = survey_page(surveys.calm(), run_of(calm()))
     found = parsed(page)
     ids = [attrs["id"] for _, attrs in found.seen if "id" in attrs]
@@ -230,7 +228,7 @@ def test_survey_and_matrix_in_one_page() -> None:
     assert "<nav" not in test_page(calm())
 
 
-def test_survey_shows_the_proofs_of_the_run() -> None:
+def test_survey_uses_the_proofs_of_the_run() -> None:
     made = [
         proof("one_fix", "v0.5.12", "landed", "red", None, "disputes", "a::b: differs"),
         proof("two_fix", "v0.5.12", "landed", "green", None, "agrees"),
@@ -248,28 +246,30 @@ def test_survey_shows_the_proofs_of_the_run() -> None:
 
 
 @pytest.mark.slow
-def test_a_real_run_becomes_a_page(me: Person) -> None:
-    """Without torch here, its cells say that they could not run; with it they pass. The page has them either way."""
+def test_real_run_is_rendered_as_a_page(cli: CommandLine) -> None:
+    """Without torch the cells cannot run, with it they pass; the page has them either way."""
     for part in ("ci/matrix.toml", "patches/kv_copy_override/test_kv_copy_override.py"):
-        (me.project / part).parent.mkdir(exist_ok=True)
-        shutil.copy(REPOSITORY / part, me.project / part)
-    page, saved, both = me.folder / "matrix.html", me.folder / "results.json", me.folder / "both.html"
-    answer = me("test", "--tier", "emulated", "--patch", "kv_copy_override", "-k", "pristine", "--html", page, "--json")
+        (cli.project / part).parent.mkdir(exist_ok=True)
+        shutil.copy(REPOSITORY / part, cli.project / part)
+    page, saved, both = cli.folder / "matrix.html", cli.folder / "results.json", cli.folder / "both.html"
+    answer = cli(
+        "test", "--tier", "emulated", "--patch", "kv_copy_override", "-k", "pristine", "--html", page, "--json"
+    )
     assert answer.document["result"]["path"] == str(page)
     found = states(parsed(page.read_text(encoding="utf-8")))
     assert found.keys() == {each["id"] for each in answer.document["cells"]}
     assert "v0.5.13/emulated/pristine/kv_copy_override::test_a_pool_with_kv_copy_starts" in found
     saved.write_text(answer.out, encoding="utf-8")
-    said = me("survey", "v0.5.13", "--html", both, "--tests", saved)
+    said = cli("survey", "v0.5.13", "--html", both, "--tests", saved)
     assert f"the page is {both}" in said.out
     assert states(parsed(both.read_text(encoding="utf-8"))).items() >= found.items()
-    assert me("survey", "v0.5.13", "--html", both, "--tests", saved, "--json").document["result"]["path"] == str(both)
+    assert cli("survey", "v0.5.13", "--html", both, "--tests", saved, "--json").document["result"]["path"] == str(both)
 
 
-def test_bad_places_and_pairs_are_refused(me: Person) -> None:
-    assert me("test", "--html", "-").code == 2
-    assert me("survey", "--tests", "results.json").code == 2
-    answer = me("survey", "v0.5.13", "--html", "x.html", "--tests", "upstream-pin.txt")
+def test_invalid_page_options_are_refused(cli: CommandLine) -> None:
+    assert cli("test", "--html", "-").code == 2
+    assert cli("survey", "--tests", "results.json").code == 2
+    answer = cli("survey", "v0.5.13", "--html", "x.html", "--tests", "upstream-pin.txt")
     assert answer.code == 2
     assert "is not JSON" in answer.err
     assert "patchtool test --json" in answer.err

@@ -1,4 +1,4 @@
-"""GitHub's workflow commands."""
+"""A run as GitHub annotations."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from tests.cli.runs import ROOT, run, verdicts
 FILES = {each.result.cell.test.name: each.result.cell.test.path for each in verdicts()}
 
 
-def test_lines() -> None:
+def test_disputes_unexpected_and_blocked_cells_are_annotated() -> None:
     lines = github_annotations(run(), FILES, ROOT).splitlines()
     garbage = "got \x1b[31m1\x00\ufffe, want <2> & 100%25%0Amore"
     failed = "failed, expected green."
@@ -26,6 +26,6 @@ def test_files_outside_the_checkout_are_not_named(tmp_path: Path) -> None:
     assert "file=" not in github_annotations(run(), FILES, tmp_path)
 
 
-def test_a_good_run_says_nothing() -> None:
+def test_run_without_findings_has_no_annotations() -> None:
     good = [each for each in verdicts() if each.verdict.value == "as-expected"]
     assert github_annotations(run(good, []), FILES, ROOT) == ""

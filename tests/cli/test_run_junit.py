@@ -1,4 +1,4 @@
-"""JUnit XML as its consumers read it."""
+"""A run as JUnit XML."""
 
 import importlib.util
 import os
@@ -31,7 +31,7 @@ CHILDREN = {
 }
 
 
-def test_structure() -> None:
+def test_xml_has_only_known_elements_and_attributes() -> None:
     root = ET.fromstring(junit_xml(run()))
     assert root.tag == "testsuites"
     for element in root.iter():
@@ -39,7 +39,7 @@ def test_structure() -> None:
         assert {child.tag for child in element} <= CHILDREN.get(element.tag, set())
 
 
-def test_counts_and_kinds() -> None:
+def test_suites_count_failures_errors_and_skipped() -> None:
     root = ET.fromstring(junit_xml(run()))
     suites = {suite.get("name"): suite for suite in root}
     assert list(suites) == ["v0.5.13/emulated", "v0.5.13/npu", "v0.5.13/proofs"]
@@ -50,7 +50,7 @@ def test_counts_and_kinds() -> None:
     assert counts == {"v0.5.13/emulated": (7, 1, 3, 0), "v0.5.13/npu": (1, 0, 0, 1), "v0.5.13/proofs": (3, 1, 0, 1)}
 
 
-def test_a_red_that_must_be_red_is_a_success_and_says_so() -> None:
+def test_expected_red_is_a_success_with_its_outcome() -> None:
     root = ET.fromstring(junit_xml(run()))
     case = root.find(".//testcase[@classname='pristine.fast']")
     assert case is not None
@@ -59,7 +59,7 @@ def test_a_red_that_must_be_red_is_a_success_and_says_so() -> None:
     assert said == {"outcome": "failed", "verdict": "as-expected", "expected": "red", "syncs": "12"}
 
 
-def test_the_mode_is_said_where_there_is_one() -> None:
+def test_mode_is_a_property_where_there_is_one() -> None:
     root = ET.fromstring(junit_xml(run()))
     modes = {
         case.get("name"): found.get("value")
@@ -70,18 +70,18 @@ def test_the_mode_is_said_where_there_is_one() -> None:
     assert modes == {"gsm8k": "graph"}
 
 
-def test_characters_that_xml_cannot_hold_are_shown() -> None:
+def test_characters_that_xml_forbids_are_escaped() -> None:
     failure = ET.fromstring(junit_xml(run())).find(".//failure")
     assert failure is not None
     assert failure.text == "got \\x1b[31m1\\x00\\ufffe, want <2> & 100%\nmore"
 
 
-def test_an_empty_run() -> None:
+def test_empty_run_has_no_tests() -> None:
     assert ET.fromstring(junit_xml(run([], []))).get("tests") == "0"
 
 
 @pytest.mark.skipif(_MISSING and not _REQUIRED, reason="junitparser is not installed")
-def test_a_real_consumer_reads_it(tmp_path: Path) -> None:
+def test_junitparser_reads_it(tmp_path: Path) -> None:
     import junitparser
 
     (tmp_path / "junit.xml").write_bytes(junit_xml(run()))

@@ -1,10 +1,10 @@
-"""The terminal's text of a run."""
+"""A run as text."""
 
 from patchtool.cli.reports.run_text import run_text
 from tests.cli.runs import run
 
 
-def test_text() -> None:
+def test_text_has_proofs_findings_numbers_and_counts() -> None:
     said = run_text(run())
     head = "patch  release  structural  pristine  patched  verdict\n"
     head += "fast   v0.5.13  applied     red       green    agrees\n"
@@ -20,11 +20,11 @@ def test_text() -> None:
     )
 
 
-def test_colours_and_every_cell_on_demand() -> None:
+def test_color_and_verbose_add_colours_and_cells() -> None:
     said = run_text(run(), verbose=True, color=True)
     assert "\x1b[31mdisputes\x1b[0m" in said
     assert "as-expected  failed  0.70 s  v0.5.13/emulated/pristine/fast::test_syncs" in said
 
 
-def test_nothing_ran() -> None:
+def test_text_of_an_empty_run_counts_zero() -> None:
     assert run_text(run([], [])) == "0 cells: 0 as-expected, 0 unexpected, 0 could-not-run\n"

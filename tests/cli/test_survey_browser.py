@@ -1,4 +1,4 @@
-"""The survey's page in a real browser."""
+"""The survey section in Chromium."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.chromium import Browser, Page
-from tests.cli.looking import CONTRAST, FOCUS, listeners, shown, work
+from tests.cli.probes import CONTRAST, FOCUS, listeners, shown, work
 from tests.cli.surveys import calm, diff, hostile, large, survey_page, troubled
 
 pytestmark = pytest.mark.slow
@@ -30,14 +30,14 @@ def rendered(page: Page) -> str:
     return str(page.evaluate(f"{PANEL}.querySelector('.diff').textContent"))
 
 
-def test_loads_without_a_complaint_or_a_request(opened: Opened) -> None:
+def test_page_loads_without_warnings_or_requests(opened: Opened) -> None:
     page = opened(calm())
     assert shown(page, "#grid .tile") == 16
     assert panel(page) is None
     assert page.evaluate("document.getElementById('grid').getAttribute('role')") == "grid"
 
 
-def test_the_network_is_out_of_reach_even_for_a_script_of_its_own(browser: Browser, tmp_path: Path) -> None:
+def test_policy_blocks_inline_scripts_and_requests(browser: Browser, tmp_path: Path) -> None:
     file = tmp_path / "survey.html"
     file.write_text(survey_page(calm()), encoding="utf-8")
     page = browser.page().open(file.as_uri())
@@ -52,7 +52,7 @@ def test_the_network_is_out_of_reach_even_for_a_script_of_its_own(browser: Brows
     page.close()
 
 
-def test_click_opens_evidence_and_the_diff(opened: Opened) -> None:
+def test_click_opens_evidence_and_diff(opened: Opened) -> None:
     page = opened(troubled())
     page.click("[data-at='v0.5.11/moved']")
     assert panel(page) == "moved on v0.5.11"
@@ -69,7 +69,7 @@ def test_click_opens_evidence_and_the_diff(opened: Opened) -> None:
     assert page.evaluate("location.hash") == ""
 
 
-def test_diff_knows_what_is_a_header_and_what_is_code(opened: Opened) -> None:
+def test_diff_lines_are_classified_by_hunk(opened: Opened) -> None:
     page = opened(troubled(), "#v0.5.11/moved")
     kinds = page.evaluate("[...document.querySelectorAll('.diff .l')].map((l) => l.className.slice(2))")
     first = ["file", "meta", "meta", "meta", "hunk", "same", "del", "add", "add", "same"]
@@ -100,7 +100,7 @@ def test_crash_shows_its_traceback_and_a_proof_its_verdict(opened: Opened) -> No
     assert page.evaluate("document.querySelector(\"[data-at='v0.5.12/fine'] sup\").textContent") == "!"
 
 
-def test_keyboard_alone(opened: Opened) -> None:
+def test_grid_can_be_used_by_keyboard_alone(opened: Opened) -> None:
     page = opened(calm())
     for _ in range(10):
         page.press("Tab")
@@ -126,7 +126,7 @@ def test_keyboard_alone(opened: Opened) -> None:
     assert page.evaluate("document.getElementById('said').textContent") == "one_fix on v0.5.13: landed"
 
 
-def test_arrows_take_the_open_panel_along(opened: Opened) -> None:
+def test_arrow_keys_move_the_open_panel(opened: Opened) -> None:
     page = opened(calm(), "#v0.5.11/one_fix")
     assert page.evaluate(FOCUS) == "v0.5.11/one_fix"
     page.press("ArrowRight")
@@ -138,7 +138,7 @@ def test_arrows_take_the_open_panel_along(opened: Opened) -> None:
     assert page.evaluate("document.getElementById('earlier').disabled") is True
 
 
-def test_deep_link_opens_its_cell_at_the_start_and_later(opened: Opened) -> None:
+def test_deep_link_opens_its_cell(opened: Opened) -> None:
     page = opened(calm(), "#v0.5.11/two_fix")
     assert panel(page) == "two_fix on v0.5.11"
     assert page.evaluate("document.querySelector('[aria-selected=true]').dataset.at") == "v0.5.11/two_fix"
@@ -147,11 +147,11 @@ def test_deep_link_opens_its_cell_at_the_start_and_later(opened: Opened) -> None
 
 
 @pytest.mark.parametrize("link", ["#", "#v9/one_fix", "#v0.5.11/nothing", "#%E0%A4%A", "#<img src=x>", "#v0.5.11"])
-def test_bad_links_open_nothing(opened: Opened, link: str) -> None:
+def test_invalid_links_open_nothing(opened: Opened, link: str) -> None:
     assert panel(opened(calm(), link)) is None
 
 
-def test_filter_hides_cells_and_rows_and_comes_back(opened: Opened) -> None:
+def test_filter_hides_cells_and_rows_until_cleared(opened: Opened) -> None:
     page = opened(troubled())
     page.click(".chip[data-state=conflict]")
     assert shown(page, "#grid .tile") == 2
@@ -166,7 +166,7 @@ def test_filter_hides_cells_and_rows_and_comes_back(opened: Opened) -> None:
     assert shown(page, "#grid .tile") == 15
 
 
-def test_filter_by_keyboard_and_arrows_skip_what_is_hidden(opened: Opened) -> None:
+def test_arrow_keys_skip_filtered_cells(opened: Opened) -> None:
     page = opened(troubled())
     page.press("Tab")  # theme
     seen = []
@@ -188,7 +188,7 @@ def test_filter_by_keyboard_and_arrows_skip_what_is_hidden(opened: Opened) -> No
     assert page.evaluate(FOCUS) == "v0.5.10/fine"
 
 
-def test_filter_closes_a_panel_whose_cell_goes_and_a_link_brings_it_back(opened: Opened) -> None:
+def test_filter_closes_the_panel_of_a_hidden_cell(opened: Opened) -> None:
     page = opened(troubled(), "#v0.5.11/torn")
     page.evaluate("document.querySelector('.chip[data-state=landed]').click()")
     assert panel(page) is None
@@ -206,7 +206,7 @@ def test_every_text_has_contrast(opened: Opened, scheme: str, at: str) -> None:
     assert worst >= 4.5, where
 
 
-def test_dark_is_the_systems_choice_and_a_persons_choice_lasts(opened: Opened) -> None:
+def test_theme_follows_the_system_until_the_user_chooses(opened: Opened) -> None:
     ground = "getComputedStyle(document.documentElement).backgroundColor"
     page = opened(calm(), scheme="light")
     light = page.evaluate(ground)
@@ -236,7 +236,7 @@ def test_hostile_text_is_shown_and_does_nothing(opened: Opened) -> None:
     assert page.evaluate("window.pwned === undefined")
 
 
-def test_works_without_a_script(opened: Opened) -> None:
+def test_page_works_without_script(opened: Opened) -> None:
     page = opened(calm(), script=False)
     snapshot = page.call("DOMSnapshot.captureSnapshot", computedStyles=["display"])
     words = {word.strip() for word in snapshot["strings"]}

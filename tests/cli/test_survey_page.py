@@ -1,4 +1,4 @@
-"""The survey's HTML page: its bytes."""
+"""The survey section of the HTML report: markup and data."""
 
 import base64
 import hashlib
@@ -28,7 +28,7 @@ RELEASES = ("0.5.10", "0.5.12.post1", "0.5.13", "0.5.14")
 
 
 class Strict(HTMLParser):
-    """Knows no mercy: every element is closed in order, every id is there once."""
+    """A parser that requires every element to be closed in order."""
 
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
@@ -95,7 +95,7 @@ def test_is_well_formed(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", REPORTS)
-def test_asks_nobody_for_anything(name: str) -> None:
+def test_page_loads_nothing(name: str) -> None:
     found = parsed(survey_page(REPORTS[name]()))
     for tag, attrs in found.seen:
         assert tag not in {"img", "link", "iframe", "object", "embed", "base", "form", "audio", "video", "svg"}
@@ -107,7 +107,7 @@ def test_asks_nobody_for_anything(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", REPORTS)
-def test_policy_names_this_files_own_style_and_scripts_only(name: str) -> None:
+def test_policy_allows_only_the_hashes_of_the_page(name: str) -> None:
     found = parsed(survey_page(REPORTS[name]()))
     policy = next(a["content"] for a, _ in found.of("meta") if a.get("http-equiv") == "Content-Security-Policy")
     assert policy
@@ -123,7 +123,7 @@ def test_policy_names_this_files_own_style_and_scripts_only(name: str) -> None:
     assert rules["script-src"] == hashes([words for attrs, words in found.of("script") if "type" not in attrs])
 
 
-def test_scripts_never_make_markup_of_text() -> None:
+def test_scripts_create_no_markup_from_text() -> None:
     for name in ("page.js", "grid.js", "survey.js"):
         assert not re.search(
             r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|DOMParser|\beval\b|\bFunction\(|fetch\(|XMLHttp|"
@@ -133,7 +133,7 @@ def test_scripts_never_make_markup_of_text() -> None:
         assert "</" not in asset(name)
 
 
-def test_upstreams_text_cannot_leave_its_place() -> None:
+def test_upstream_text_is_escaped() -> None:
     page = survey_page(hostile())
     assert "<img" not in page
     assert "window.pwned=1</" not in page
@@ -144,7 +144,7 @@ def test_upstreams_text_cannot_leave_its_place() -> None:
     assert any(EVIL in c["code"] for f in data["findings"] for c in f["candidates"])
 
 
-def test_data_is_plain_ascii_without_a_character_html_knows() -> None:
+def test_embedded_data_is_ascii_without_html_characters() -> None:
     hard = {"a": EVIL, "b": "\udc80\x00", "c": ["<!--", "]]>", "<script"]}
     words = embedded(hard)
     assert words.isascii()
@@ -152,19 +152,19 @@ def test_data_is_plain_ascii_without_a_character_html_knows() -> None:
     assert json.loads(words) == hard
 
 
-def test_text_that_html_cannot_hold_is_replaced() -> None:
+def test_characters_that_html_forbids_are_replaced() -> None:
     assert printable("a\x00b\x1bc\udc80") == "a\ufffdb\ufffdc\ufffd"
     assert printable("a\u202eb\u200bc") == "a\ufffdb\ufffdc", "invisible, and the first reverses the line"
     survey_page(surveyed({"x": (State.CONFLICT,)}, evil="\x00\udc80")).encode()
 
 
-def test_equal_reports_give_equal_bytes_and_a_time_only_if_given() -> None:
+def test_page_is_deterministic_and_has_no_time_unless_given() -> None:
     assert survey_page(troubled()) == survey_page(troubled())
     assert "2026" not in survey_page(troubled())
     assert "made on 2026-01-02" in survey_page(troubled(), made="made on 2026-01-02")
 
 
-def test_reads_without_a_script() -> None:
+def test_page_can_be_read_without_script() -> None:
     page = survey_page(calm())
     found = parsed(page)
     assert "Three of four patches have landed and one is applied on v0.5.13" in found.of("h1")[0][1]
@@ -177,7 +177,7 @@ def test_reads_without_a_script() -> None:
     assert "landed, changed here" in shown
 
 
-def test_changes_are_marked_where_they_happen() -> None:
+def test_state_changes_are_marked() -> None:
     found = parsed(survey_page(calm()))
     changed = [a["id"] for a, _ in found.of("td") if "changed" in (a.get("class") or "").split()]
     assert changed == [
@@ -189,7 +189,7 @@ def test_changes_are_marked_where_they_happen() -> None:
     ]
 
 
-def test_legend_counts_and_no_two_states_share_a_letter() -> None:
+def test_legend_counts_states_with_distinct_letters() -> None:
     page = survey_page(troubled())
     found = parsed(page)
     chips = [a["data-state"] for a, _ in found.of("button") if a.get("class") == "chip"]
@@ -218,15 +218,14 @@ def test_data_has_all_evidence() -> None:
     assert torn["diff"] is None
 
 
-def test_what_recurs_is_kept_once() -> None:
+def test_equal_diffs_are_stored_once() -> None:
     data = data_of(survey_page(large()))
     assert sum(map(len, data["grid"])) == 2400
     assert len(data["diffs"]) == 40
     assert len(survey_page(large())) < 1_000_000
 
 
-def test_another_section_has_a_place() -> None:
-    """The test matrix's grid goes into the same report."""
+def test_navigation_appears_with_a_second_section() -> None:
     sections = [
         Section("survey", "Survey", Markup("<p>a</p>"), {}),
         Section("survey", "Matrix", Markup("<p>b</p>"), {}),
@@ -237,12 +236,12 @@ def test_another_section_has_a_place() -> None:
 
 
 @pytest.mark.parametrize("bad", ["", "-", ".", "/dev/null", "/nowhere/at/all/x.html"])
-def test_place_for_the_page_is_looked_at_first(bad: str) -> None:
+def test_invalid_page_target_is_refused(bad: str) -> None:
     with pytest.raises(InputError):
         page_target(bad)
 
 
-def test_link_to_a_page_leads_to_the_file_itself(tmp_path: Path) -> None:
+def test_page_target_follows_symlinks(tmp_path: Path) -> None:
     real = tmp_path / "real.html"
     real.write_text("old", encoding="utf-8")
     (tmp_path / "link.html").symlink_to(real)
@@ -251,7 +250,7 @@ def test_link_to_a_page_leads_to_the_file_itself(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def store(stored: Stored, test_cache: Path) -> tuple[str, list[str]]:
-    """A store with those of the releases whose wheels are on this machine; the store's path and the releases."""
+    """The path of a store, and its releases: those whose wheels are in the test cache."""
     here = [v for v in RELEASES if list(test_cache.glob(f"sglang-{v}-*.whl"))]
     if len(here) < 2:
         pytest.skip("fewer than two releases are in the test cache; any test of the corpus fetches them")
@@ -266,7 +265,9 @@ def run(store: tuple[str, list[str]], *arguments: str) -> int:
 
 
 @pytest.mark.slow
-def test_real_releases(store: tuple[str, list[str]], tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_survey_page_of_real_releases(
+    store: tuple[str, list[str]], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     page = tmp_path / "survey.html"
     assert run(store, *store[1], "--html", str(page)) == 0
     said = capfd.readouterr().out
@@ -284,7 +285,9 @@ def test_real_releases(store: tuple[str, list[str]], tmp_path: Path, capfd: pyte
     assert [entry.name for entry in tmp_path.iterdir()] == ["survey.html"]
 
 
-def test_real_releases_as_markdown_and_text(store: tuple[str, list[str]], capfd: pytest.CaptureFixture[str]) -> None:
+def test_survey_of_real_releases_as_markdown_and_text(
+    store: tuple[str, list[str]], capfd: pytest.CaptureFixture[str]
+) -> None:
     assert run(store, *store[1], "--markdown") == 0
     assert "| release | `ssm_index_layout` | `mtp_tracking` |" in capfd.readouterr().out
     assert run(store, *store[1]) == 0
@@ -293,7 +296,9 @@ def test_real_releases_as_markdown_and_text(store: tuple[str, list[str]], capfd:
     assert "\x1b" not in shown
 
 
-def test_json_stays_json(store: tuple[str, list[str]], tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_json_takes_precedence_over_other_formats(
+    store: tuple[str, list[str]], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     page = tmp_path / "survey.html"
     for options in ((), ("--markdown",), ("--html", str(page))):
         assert run(store, "--json", *store[1], *options) == 0
@@ -302,7 +307,7 @@ def test_json_stays_json(store: tuple[str, list[str]], tmp_path: Path, capfd: py
     assert found["result"]["path"] == str(page)
 
 
-def test_bad_places_and_pairs_are_refused(store: tuple[str, list[str]], capfd: pytest.CaptureFixture[str]) -> None:
+def test_invalid_page_options_are_refused(store: tuple[str, list[str]], capfd: pytest.CaptureFixture[str]) -> None:
     assert run(store, "--html", "-") == 2
     assert run(store, "--html", "x.html", "--markdown") == 2
     assert "exclude each other" in capfd.readouterr().err

@@ -1,4 +1,4 @@
-"""The survey for a terminal and as Markdown."""
+"""The survey as text and Markdown."""
 
 import re
 
@@ -23,7 +23,7 @@ def said(report: Report) -> list[str]:
     return [headline(document(report)), *sentences(document(report))]
 
 
-def test_says_what_a_maintainer_wants_to_know() -> None:
+def test_summary_names_landed_carried_and_open_work() -> None:
     assert said(calm()) == [
         "Three of four patches have landed and one is applied on v0.5.13",
         "Landed: one_fix, two_fix and three_fix in v0.5.12.",
@@ -32,7 +32,7 @@ def test_says_what_a_maintainer_wants_to_know() -> None:
     ]
 
 
-def test_says_what_needs_work_newest_first() -> None:
+def test_open_work_is_listed_newest_first() -> None:
     assert said(troubled())[-1] == (
         "Needs work: fine has landed but is disputed by its tests on v0.5.12; torn is in conflict on v0.5.11 to v0.5.12"
         "; moved is drifted on v0.5.11; held is crashed on v0.5.11; and 2 more."
@@ -47,31 +47,31 @@ def test_says_what_needs_work_newest_first() -> None:
         ({"a": (C,), "b": (C,)}, "Both patches are in conflict on v0.5.10"),
     ],
 )
-def test_headline_fits_its_numbers(states: dict[str, tuple[State, ...]], expected: str) -> None:
+def test_headline_uses_singular_and_plural(states: dict[str, tuple[State, ...]], expected: str) -> None:
     assert said(surveyed(states))[0] == expected
 
 
-def test_landed_before_the_oldest_release_is_said_so() -> None:
+def test_patch_landed_in_the_oldest_release_may_be_earlier() -> None:
     assert said(surveyed({"a": (L, L)}))[1] == "Landed: a in v0.5.10 or earlier."
 
 
-def test_reverted_and_landed_again_counts_from_the_last_time() -> None:
+def test_landed_release_is_the_one_after_the_last_revert() -> None:
     assert said(surveyed({"a": (L, A, L)}))[1] == "Landed: a in v0.5.12."
 
 
-def test_dispute_does_not_move_the_release_it_landed_in() -> None:
+def test_dispute_does_not_change_the_landed_release() -> None:
     report = surveyed({"a": (A, L, L)}, proofs={("a", 2): Proof.DISPUTES})
     assert said(report)[1] == "Landed: a in v0.5.11."
 
 
-def test_spans_join_equal_neighbours() -> None:
+def test_ranges_join_consecutive_releases() -> None:
     assert [(part.patch["state"], part.releases) for part in ranges(document(calm()), 0)] == [
         ("applied", "v0.5.10 to v0.5.11"),
         ("landed", "v0.5.12 to v0.5.13"),
     ]
 
 
-def test_terminal_has_a_word_per_cell() -> None:
+def test_text_has_one_word_per_cell() -> None:
     lines = text(calm()).splitlines()
     row = next(line for line in lines if line.startswith("v0.5.12"))
     assert row.split() == ["v0.5.12", "landed", "landed", "landed", "applied"]
@@ -79,7 +79,7 @@ def test_terminal_has_a_word_per_cell() -> None:
     assert max(map(len, lines[:8])) <= 80
 
 
-def test_terminal_names_stand_above_their_columns() -> None:
+def test_patch_names_are_above_their_columns() -> None:
     lines = text(calm()).splitlines()
     at = next(i for i, line in enumerate(lines) if line.startswith("release"))
     start = lines[at].index("long_name")
@@ -97,7 +97,7 @@ def test_narrow_terminal_gets_letters_and_a_key(width: int) -> None:
     assert " 4 four_fix_that_has_a_long_name" in shown.splitlines()
 
 
-def test_wide_series_is_cut_into_blocks_that_miss_nothing() -> None:
+def test_wide_series_is_split_into_complete_blocks() -> None:
     shown = text(large(), width=80)
     heads = [line.split()[1:] for line in shown.splitlines() if line.startswith("release")]
     assert [number for head in heads for number in head] == [str(n + 1) for n in range(40)]
@@ -109,12 +109,12 @@ def test_legend_counts_the_states_that_occur() -> None:
     assert "conflict" not in shown
 
 
-def test_color_is_there_only_when_asked_for() -> None:
+def test_color_is_optional() -> None:
     assert "\x1b" not in text(troubled())
     assert "\x1b[31mconflict" in text(troubled(), color=True)
 
 
-def test_trouble_names_candidate_and_next_command() -> None:
+def test_open_work_names_candidate_and_next_command() -> None:
     shown = text(troubled())
     assert (
         "torn is in conflict on v0.5.11 to v0.5.12 (anchor-missing): no statement of Backend.forward matches" in shown
@@ -129,7 +129,7 @@ def test_verbose_adds_evidence_and_quiet_leaves_the_matrix() -> None:
     assert "Needs work" not in text(troubled(), quiet=True)
 
 
-def test_terminal_never_obeys_upstream() -> None:
+def test_control_characters_of_upstream_are_escaped() -> None:
     report = surveyed({"torn": (A, C)}, evil="\x1b]0;owned\x07\x9b31m\u202e")
     for verbose in (False, True):
         shown = text(report, verbose=verbose)
@@ -137,12 +137,12 @@ def test_terminal_never_obeys_upstream() -> None:
         assert "<U+001B>" in shown
 
 
-def test_bisect_sentence_is_shown() -> None:
+def test_bisect_result_is_shown() -> None:
     found = calm().survey
     assert "it never changed" in text(Report("survey", kind="survey", headline="it never changed", survey=found))
 
 
-def test_nothing_surveyed() -> None:
+def test_empty_survey_is_reported() -> None:
     assert text(EMPTY) == "No release was surveyed.\n"
     assert survey_markdown(document(EMPTY)) == "**No release was surveyed.**\n"
 
@@ -158,7 +158,7 @@ def test_markdown_is_a_table_with_bold_changes() -> None:
     assert any(line.startswith("- 🟩 **landed** (6): ") for line in lines)
 
 
-def test_markdown_tells_what_needs_work() -> None:
+def test_markdown_lists_open_work() -> None:
     shown = survey_markdown(document(troubled()))
     assert "### Needs work" in shown
     assert (
@@ -167,7 +167,7 @@ def test_markdown_tells_what_needs_work() -> None:
     assert "🟩 landed (tests dispute it)" in shown
 
 
-def test_markdown_takes_no_markup_from_upstream() -> None:
+def test_markdown_of_upstream_is_escaped() -> None:
     shown = survey_markdown(document(hostile()))
     bare = re.sub(r"(`+) .*? \1(?!`)", "", shown)
     assert "<" not in bare

@@ -1,4 +1,4 @@
-"""What tests of pages ask a browser: where the focus is, what is shown, what has too little contrast."""
+"""Queries that tests of pages run in the browser: focus, visible elements, contrast, work done."""
 
 import json
 
@@ -6,7 +6,7 @@ from tests.cli.chromium import Page
 
 FOCUS = "(() => { const e = document.activeElement; return e.dataset.at || e.id || e.dataset.state || e.tagName; })()"
 
-# The lowest contrast of any text that is shown, with where it is; grounds that are gradients count with every colour.
+# The lowest contrast of any visible text, and its element; of a gradient background every colour counts.
 CONTRAST = """(() => {
   const rgb = (c) => (c.match(/[\\d.]+/g) || []).map(Number);
   const light = ([r, g, b]) => [r, g, b].map((v) => v / 255)
@@ -49,9 +49,9 @@ def shown(page: Page, selector: str) -> int:
 
 
 def work(page: Page, code: str) -> tuple[int, int]:
-    """Run code in the page and give how many layouts and how many mutations of the document it causes.
+    """Run code in the page and count the layouts and the mutations of the document that it causes.
 
-    Both are counted, not timed: they are the same on a busy machine.
+    Counts do not depend on how busy the machine is, as times do.
     """
     page.call("Performance.enable")
     before = _layouts(page)
@@ -64,7 +64,7 @@ def work(page: Page, code: str) -> tuple[int, int]:
 
 
 def listeners(page: Page) -> int:
-    """How many event listeners the whole document has."""
+    """Count the event listeners in the whole document."""
     root = page.call("Runtime.evaluate", expression="document")["result"]["objectId"]
     return len(page.call("DOMDebugger.getEventListeners", objectId=root, depth=-1)["listeners"])
 

@@ -12,31 +12,31 @@ from pathlib import Path
 import pytest
 
 from patchtool.cli.main import split_arguments
-from tests.cli.lab import PATCHES, VERBS, Person
+from tests.cli.harness import PATCHES, VERBS, CommandLine
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_help_has_an_example(me: Person, verb: str) -> None:
-    answer = me(verb, "--help")
+def test_help_has_an_example(cli: CommandLine, verb: str) -> None:
+    answer = cli(verb, "--help")
     assert answer.code == 0
     assert f"Example: patchtool {verb}" in answer.out
     assert answer.err == ""
 
 
-def test_help_lists_every_verb_whole_in_80_columns(me: Person) -> None:
-    answer = me("--help")
+def test_help_lists_every_verb_in_80_columns(cli: CommandLine) -> None:
+    answer = cli("--help")
     assert answer.code == 0
     assert [line.split()[0] for line in answer.out.split("Commands:\n")[1].splitlines() if line] == list(VERBS)
     assert "..." not in answer.out.split("Commands:\n")[1]
     assert max(map(len, answer.out.splitlines())) <= 80
 
 
-def test_version(me: Person) -> None:
-    assert re.fullmatch(r"patchtool \d+\.\d+\.\d+\n", me("--version").out)
+def test_version(cli: CommandLine) -> None:
+    assert re.fullmatch(r"patchtool \d+\.\d+\.\d+\n", cli("--version").out)
 
 
-def test_no_verb_shows_the_help(me: Person) -> None:
-    answer = me()
+def test_missing_verb_prints_help(cli: CommandLine) -> None:
+    answer = cli()
     assert answer.code == 2
     assert "Commands:" in answer.err
 
@@ -54,15 +54,15 @@ def test_no_verb_shows_the_help(me: Person) -> None:
         pytest.param(["status", "--store", "--json"], ["--json"], ["status"], id="value-missing"),
     ],
 )
-def test_global_options_before_and_behind(argv: list[str], front: list[str], rest: list[str]) -> None:
+def test_global_options_may_be_before_or_after_the_verb(argv: list[str], front: list[str], rest: list[str]) -> None:
     assert split_arguments(argv)[:2] == (front, rest)
 
 
 @pytest.mark.parametrize("place", ["before", "behind"])
-def test_project_option(me: Person, monkeypatch: pytest.MonkeyPatch, place: str) -> None:
-    monkeypatch.chdir(me.folder)
-    option = ["-C", str(me.project)]
-    answer = me(*option, "status", "--json") if place == "before" else me("status", "--json", *option)
+def test_project_option_selects_the_project(cli: CommandLine, monkeypatch: pytest.MonkeyPatch, place: str) -> None:
+    monkeypatch.chdir(cli.folder)
+    option = ["-C", str(cli.project)]
+    answer = cli(*option, "status", "--json") if place == "before" else cli("status", "--json", *option)
     assert answer.code == 0
     assert tuple(answer.states) == PATCHES
     assert answer.document["notes"] == []
@@ -91,8 +91,8 @@ def test_project_option(me: Person, monkeypatch: pytest.MonkeyPatch, place: str)
     ],
 )
 @pytest.mark.parametrize("form", ["text", "json"])
-def test_usage_errors(me: Person, argv: list[str], words: str, form: str) -> None:
-    answer = me(*argv, *(["--json"] if form == "json" else []))
+def test_usage_errors_exit_2_with_a_hint(cli: CommandLine, argv: list[str], words: str, form: str) -> None:
+    answer = cli(*argv, *(["--json"] if form == "json" else []))
     assert answer.code == 2
     assert answer.err.startswith("error: ")
     assert words in answer.err
@@ -119,29 +119,29 @@ def test_usage_errors(me: Person, argv: list[str], words: str, form: str) -> Non
     ],
     ids=" ".join,
 )
-def test_json_is_one_document_and_nothing_else(me: Person, argv: list[str]) -> None:
-    answer = me(*argv, "--json")
+def test_json_prints_exactly_one_document(cli: CommandLine, argv: list[str]) -> None:
+    answer = cli(*argv, "--json")
     assert answer.code == answer.document["exit_code"] == 0
     assert (answer.document["schema"], answer.document["verb"]) == (1, argv[0])
     assert answer.err == ""
 
 
-def test_quiet_leaves_the_table(me: Person) -> None:
-    answer = me("status", "-q")
+def test_quiet_prints_the_table_only(cli: CommandLine) -> None:
+    answer = cli("status", "-q")
     assert answer.out.splitlines()[0].split() == ["patch", "state", "sites", "files", "+/-"]
     assert len(answer.out.splitlines()) == 1 + len(PATCHES)
 
 
-def test_the_table_fits_80_columns(me: Person) -> None:
-    answer = me("status")
+def test_table_fits_80_columns(cli: CommandLine) -> None:
+    answer = cli("status")
     assert max(map(len, answer.out.splitlines())) <= 80
 
 
-def in_a_terminal(me: Person, *argv: str, **env: str) -> str:
-    """What a run writes when its standard output is a terminal."""
+def in_a_terminal(cli: CommandLine, *argv: str, **env: str) -> str:
+    """Run with a terminal as stdout and stderr, and give what is written."""
     ours, theirs = os.openpty()
-    environment = {**me.environment, "TERM": "xterm", **env}
-    child = subprocess.Popen(me.command(*argv), stdout=theirs, stderr=theirs, env=environment, cwd=me.project)
+    environment = {**cli.environment, "TERM": "xterm", **env}
+    child = subprocess.Popen(cli.command(*argv), stdout=theirs, stderr=theirs, env=environment, cwd=cli.project)
     os.close(theirs)
     parts = []
     while True:
@@ -166,8 +166,10 @@ def in_a_terminal(me: Person, *argv: str, **env: str) -> str:
         pytest.param(["status", "--no-color"], {}, False, id="option"),
     ],
 )
-def test_colors(me: Person, argv: list[str], env: dict[str, str], colored: bool) -> None:
-    output = in_a_terminal(me, *argv, **env)
+def test_colors_only_on_a_terminal_that_allows_them(
+    cli: CommandLine, argv: list[str], env: dict[str, str], colored: bool
+) -> None:
+    output = in_a_terminal(cli, *argv, **env)
     assert "ssm_index_layout" in output
     assert ("\x1b[" in output) is colored
 
@@ -177,23 +179,23 @@ def test_colors(me: Person, argv: list[str], env: dict[str, str], colored: bool)
     [["rebase", "--to", "v0.5.13", "--offline", "--dry-run"], ["survey", "v0.5.13"], ["explain", "mtp_tracking"]],
     ids=" ".join,
 )
-def test_every_table_can_stand_in_a_terminal(me: Person, argv: list[str]) -> None:
-    output = in_a_terminal(me, *argv)
+def test_other_tables_can_be_printed_to_a_terminal(cli: CommandLine, argv: list[str]) -> None:
+    output = in_a_terminal(cli, *argv)
     assert "mtp_tracking" in output
     assert "error:" not in output
 
 
-def test_a_pipe_has_no_colors(me: Person) -> None:
-    assert "\x1b[" not in me.shell("status").out
+def test_pipe_gets_no_colors(cli: CommandLine) -> None:
+    assert "\x1b[" not in cli.shell("status").out
 
 
-def test_a_closed_pipe_is_no_error_and_hides_no_exit_code(me: Person) -> None:
-    me.patch("gone", CONFLICT)
+def test_closed_pipe_is_silent_and_keeps_the_exit_code(cli: CommandLine) -> None:
+    cli.patch("gone", CONFLICT)
     for argv, code in ((["status"], 3), (["--help"], 1), (["status", "--json"], 3)):
         reader, writer = os.pipe()
         os.close(reader)
         child = subprocess.Popen(
-            me.command(*argv), stdout=writer, stderr=subprocess.PIPE, env=me.environment, cwd=me.project
+            cli.command(*argv), stdout=writer, stderr=subprocess.PIPE, env=cli.environment, cwd=cli.project
         )
         os.close(writer)
         _, err = child.communicate()
@@ -213,21 +215,21 @@ class Gone(SemanticPatch):
 """
 
 
-def test_control_c_is_130(me: Person, empty_store: Path) -> None:
+def test_sigint_exits_130(cli: CommandLine, empty_store: Path) -> None:
     argv = ["fetch", "--json", "--lock-timeout", "60"]
     from patchtool.adapters.files import locked
 
     empty_store.mkdir()
     start = time.monotonic()
-    subprocess.run(me.command("status"), env=me.environment, cwd=me.project, capture_output=True, check=False)
-    begun = 1 + 3 * (time.monotonic() - start)  # however slow this machine is just now
+    subprocess.run(cli.command("status"), env=cli.environment, cwd=cli.project, capture_output=True, check=False)
+    begun = 1 + 3 * (time.monotonic() - start)  # on a busy machine, starting takes longer
     with locked(empty_store / "patchtool.lock", 1):
         child = subprocess.Popen(
-            me.command(*argv, "--find-links", str(me.wheels())),
+            cli.command(*argv, "--find-links", str(cli.wheels())),
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            env=me.environment,
-            cwd=me.project,
+            env=cli.environment,
+            cwd=cli.project,
         )
         time.sleep(begun)
         child.send_signal(signal.SIGINT)
@@ -238,42 +240,47 @@ def test_control_c_is_130(me: Person, empty_store: Path) -> None:
     assert b'"exit_code": 130' in out
 
 
-def test_a_bug_is_70_and_shows_its_traceback_only_when_asked(me: Person, monkeypatch: pytest.MonkeyPatch) -> None:
-    # The environment of a library call, not ours: nothing that a person can type raises this.
+def test_bug_exits_70_with_traceback_only_if_verbose(cli: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
+    # No command line is known to raise anything unexpected, so a verb is removed.
     monkeypatch.setattr("patchtool.commands.status.status", None)
-    plain, verbose = me("status", "--json"), me("status", "-v")
+    plain, verbose = cli("status", "--json"), cli("status", "-v")
     assert plain.code == verbose.code == plain.document["exit_code"] == 70
     assert "Traceback" not in plain.err
     assert "-v" in plain.err
     assert "Traceback" in verbose.err
 
 
-def test_a_store_that_cannot_be_used_is_the_environments_fault(me: Person) -> None:
-    answer = me("fetch", "--store", "/proc/nowhere", "--find-links", me.wheels())
+def test_unusable_store_exits_4(cli: CommandLine) -> None:
+    answer = cli("fetch", "--store", "/proc/nowhere", "--find-links", cli.wheels())
     assert answer.code == 4
     assert "error: cannot lock /proc/nowhere/patchtool.lock\ncaused by: " in answer.err
-    assert "hint: check that /proc/nowhere is a folder that you can write" in answer.err
+    assert "hint: check that /proc/nowhere is a folder that you can write to" in answer.err
     assert "Traceback" not in answer.err
 
 
-def test_a_full_disk_behind_stdout_is_4(me: Person) -> None:
+def test_full_disk_exits_4(cli: CommandLine) -> None:
     with Path("/dev/full").open("wb") as full:
         done = subprocess.run(
-            me.command("status"), stdout=full, stderr=subprocess.PIPE, env=me.environment, cwd=me.project, check=False
+            cli.command("status"),
+            stdout=full,
+            stderr=subprocess.PIPE,
+            env=cli.environment,
+            cwd=cli.project,
+            check=False,
         )
     assert done.returncode == 4
     assert b"No space left" in done.stderr
 
 
 @pytest.mark.parametrize("said", ["missing", "older"])
-def test_git_missing_or_older_is_4_with_both_versions(me: Person, tmp_path: Path, said: str) -> None:
+def test_missing_or_old_git_exits_4_with_both_versions(cli: CommandLine, tmp_path: Path, said: str) -> None:
     programs = tmp_path / "bin"
     programs.mkdir()
     if said == "older":
         script = programs / "git"
         script.write_text('#!/bin/sh\ncase "$*" in *version*) echo git version 1.8.3;; *) exit 129;; esac\n')
         script.chmod(0o755)
-    answer = me.shell("status", env={"PATH": f"{programs}:/bin" if said == "older" else str(programs)})
+    answer = cli.shell("status", env={"PATH": f"{programs}:/bin" if said == "older" else str(programs)})
     assert answer.code == 4
     assert "git 2.34 or newer is needed" in answer.err
     assert ("none is installed" if said == "missing" else "1.8.3") in answer.err

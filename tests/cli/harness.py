@@ -1,4 +1,4 @@
-"""What a person has at hand: a project folder, trees of SGLang, and the command."""
+"""A project folder, trees of SGLang, and the command line."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ DATE = "1700000000 +0000"
 
 @cache
 def registry() -> Registry[Any]:
-    """All schemas, as they refer to each other."""
+    """All schemas, to resolve references between them."""
     every = [Resource.from_contents(json.loads(path.read_bytes())) for path in SCHEMAS.glob("*.json")]
     return Registry().with_resources((str(each.id()), each) for each in every)
 
 
 @dataclass(frozen=True)
-class Answer:
-    """What a run left."""
+class CliResult:
+    """Exit code and output of a run."""
 
     code: int
     out: str
@@ -59,7 +59,7 @@ class Answer:
 
     @property
     def document(self) -> Any:
-        """Standard output, which must be one JSON document of the schema that ships, and nothing else."""
+        """Stdout, which must be exactly one JSON document that its schema accepts."""
         told = json.loads(self.out)
         name = "error" if "error" in told else told["verb"]
         schema = json.loads((SCHEMAS / f"{name}.json").read_bytes())
@@ -71,8 +71,8 @@ class Answer:
         return {patch["name"]: patch["state"] for patch in self.document["patches"]}
 
 
-class Person:
-    """Somebody in a project folder with a store."""
+class CommandLine:
+    """The command line in a project folder with a store."""
 
     def __init__(self, folder: Path, store: Path, wheel: Path, capsys: pytest.CaptureFixture[str]) -> None:
         self.folder = folder
@@ -81,22 +81,22 @@ class Person:
         self.store = store
         self._capsys = capsys
 
-    def __call__(self, *argv: str | Path) -> Answer:
-        """Run a verb through the error boundary, in this process."""
+    def __call__(self, *argv: str | Path) -> CliResult:
+        """Run a verb in this process."""
         self._capsys.readouterr()
         code = main([str(word) for word in argv])
         out, err = self._capsys.readouterr()
-        return Answer(code, out, err)
+        return CliResult(code, out, err)
 
     def command(self, *argv: str | Path) -> list[str]:
         return [sys.executable, "-c", "from patchtool.cli import run; run()", *map(str, argv)]
 
-    def shell(self, *argv: str | Path, env: Mapping[str, str] | None = None, cwd: Path | None = None) -> Answer:
-        """Run a verb as a process of its own."""
+    def shell(self, *argv: str | Path, env: Mapping[str, str] | None = None, cwd: Path | None = None) -> CliResult:
+        """Run a verb in a new process."""
         done = subprocess.run(
             self.command(*argv), capture_output=True, check=False, env={**self.environment, **(env or {})}, cwd=cwd
         )
-        return Answer(done.returncode, done.stdout.decode("utf-8", "surrogateescape"), done.stderr.decode())
+        return CliResult(done.returncode, done.stdout.decode("utf-8", "surrogateescape"), done.stderr.decode())
 
     @property
     def environment(self) -> dict[str, str]:
@@ -110,7 +110,7 @@ class Person:
         return folder
 
     def patch(self, name: str, codemod: str, *, toml: str | None = None, only: bool = True) -> Path:
-        """Put a patch of one's own into the project, alone in the series unless said otherwise."""
+        """Add a patch to the project, as the only one unless ``only`` is false."""
         if only:
             for folder in (self.project / "patches").iterdir():
                 shutil.rmtree(folder) if folder.is_dir() else folder.unlink()
@@ -127,8 +127,8 @@ TOML = f'title = "npu: try"\nreason = "Because."\nauthor = "A <a@example.org>"\n
 
 
 def git(where: Path, *args: str, stdin: str | None = None) -> str:
-    """Run git as a person would."""
-    identity = ["-c", "user.name=Person", "-c", "user.email=person@example.org"]
+    """Run git with a fixed identity and date."""
+    identity = ["-c", "user.name=User", "-c", "user.email=user@example.org"]
     env = {**os.environ, "GIT_AUTHOR_DATE": DATE, "GIT_COMMITTER_DATE": DATE}
     done = subprocess.run(
         ["git", *identity, *args],
@@ -168,7 +168,7 @@ def checkout(root: Path, contents: Mapping[str, bytes], *, tag: str | None = "v0
 
 
 def snapshot(root: Path, *, besides: tuple[str, ...] = ()) -> dict[str, tuple[int, int, str]]:
-    """Mode, time and hash of everything below a folder, folders included."""
+    """Mode, time and hash of every file and folder below a folder."""
     found = {}
     for folder, names, files in os.walk(root):
         names[:] = sorted(set(names) - set(besides))
@@ -185,5 +185,5 @@ def snapshot(root: Path, *, besides: tuple[str, ...] = ()) -> dict[str, tuple[in
 
 
 def bytes_of(root: Path, *, besides: tuple[str, ...] = (".git",)) -> dict[str, tuple[int, str]]:
-    """The same without times."""
+    """Like ``snapshot``, without times."""
     return {path: (mode, digest) for path, (mode, _, digest) in snapshot(root, besides=besides).items()}
