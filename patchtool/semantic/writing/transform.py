@@ -23,7 +23,8 @@ def run_transform(change: Any, module: cst.Module, path: str) -> cst.Module:
 
     Raises:
         CannotWrite: A codemod skipped the file.
-        TypeError: It gave no module.
+        Exception: Whatever the change raises.
+        TypeError: The change returned no module.
     """
     try:
         if isinstance(change, type) and issubclass(change, Codemod):
@@ -35,5 +36,6 @@ def run_transform(change: Any, module: cst.Module, path: str) -> cst.Module:
     except SkipFile as error:
         raise CannotWrite("site-refused", f"the transformer skipped the file: {error}") from None
     if not isinstance(changed, cst.Module):
-        raise TypeError(f"transform: {getattr(change, '__name__', change)} gave {type(changed).__name__}, not a Module")
+        name = getattr(change, "__name__", change)
+        raise TypeError(f"{name} returned {type(changed).__name__}, expected a libcst.Module")
     return changed
