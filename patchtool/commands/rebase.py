@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from patchtool.adapters.project.project import LOCK, PIN, Project, write_lock
 from patchtool.adapters.project.transaction import write_all
 from patchtool.adapters.store.records import StoredRelease
-from patchtool.domain.changelog import with_entry
+from patchtool.domain.changelog import add_entry
 from patchtool.domain.errors import EnvironmentFault, ExitCode, InputError
 from patchtool.domain.lock import Lock
 from patchtool.domain.patch import PatchInfo
@@ -78,7 +78,7 @@ def _locate(patches: Sequence[PatchInfo], at: Sequence[str]) -> tuple[PatchInfo,
                 f"--at {text!r} is not PATCH=path:Symbol", hint="for example mtp_tracking=python/sglang/x.py:Class"
             )
         scopes[name] = scope
-    return tuple(info.placed(scopes.get(info.name, info.at)) for info in patches)
+    return tuple(info.relocated(scopes.get(info.name, info.at)) for info in patches)
 
 
 def _render_accepted(
@@ -105,7 +105,7 @@ def _write(project: Project, hashes: tuple[str, ...], lock: Lock, plan: RebasePl
     if plan.moves:
         changelog = project.root / CHANGELOG
         text = changelog.read_bytes().decode("utf-8") if changelog.exists() else ""
-        contents[CHANGELOG] = with_entry(text, plan.sentence(pin.project)).encode()
+        contents[CHANGELOG] = add_entry(text, plan.changelog_entry(pin.project)).encode()
     return write_all(project.root, contents)
 
 

@@ -1,1 +1,1 @@
-"""What the tool talks about: frozen values and ports, standard library only."""
+"""Values, states, errors and protocols that all packages share; no input or output."""

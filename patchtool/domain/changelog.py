@@ -1,4 +1,4 @@
-"""Adding an entry to a changelog in the keep-a-changelog layout."""
+"""Adding an entry to ``CHANGELOG.md``, because `rebase` moves pin, lock and changelog together."""
 
 from __future__ import annotations
 
@@ -7,12 +7,15 @@ _UNRELEASED = "## [Unreleased]"
 _CHANGED = "### Changed"
 
 
-def with_entry(text: str, entry: str) -> str:
-    """The changelog with one more line under Unreleased, Changed; everything else stays as it is.
+def add_entry(text: str, entry: str) -> str:
+    """Add a line under Unreleased, Changed; the rest of the text stays as it is.
 
     Args:
-        text: The file so far; may be empty.
+        text: The changelog; may be empty.
         entry: One sentence.
+
+    Returns:
+        The new text.
 
     Source: keepachangelog.com, 1.1.0.
     """

@@ -1,4 +1,4 @@
-"""Exit codes, and the errors that mean "cannot go on"; expected results are values, never exceptions."""
+"""Exit codes, and errors that end a run. Expected outcomes, such as a conflict, are values and not exceptions."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import IntEnum
 
 
 class ExitCode(IntEnum):
-    """What the process tells its caller."""
+    """The exit code of the process."""
 
     OK = 0
     FINDINGS = 1
@@ -18,12 +18,12 @@ class ExitCode(IntEnum):
 
 
 class PatchtoolError(Exception):
-    """An error a person can act on.
+    """An error that the user can act on.
 
     Args:
-        message: What went wrong and where, one sentence without a full stop.
+        message: What went wrong and where, a sentence without a full stop.
         hint: The next command to run, or what to change.
-        cause: What another program or the system said, if anything.
+        cause: The message of another program or of the system, if any.
     """
 
     exit_code = ExitCode.INTERNAL
@@ -36,18 +36,18 @@ class PatchtoolError(Exception):
 
 
 class InputError(PatchtoolError):
-    """The user's words or files are wrong: pin, series, metadata, options."""
+    """An option or a file of the user is wrong: pin, series, metadata."""
 
     exit_code = ExitCode.USAGE
 
 
 class RefusedError(PatchtoolError):
-    """The request is understood, and carrying it out could do harm."""
+    """The request is valid, but carrying it out could lose data."""
 
     exit_code = ExitCode.USAGE
 
 
 class EnvironmentFault(PatchtoolError):
-    """The machine, the network or another program did not do its part."""
+    """The machine, the network or another program failed."""
 
     exit_code = ExitCode.ENVIRONMENT

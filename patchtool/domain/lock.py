@@ -1,4 +1,4 @@
-"""``patches/series.lock``: what the series came to on each release, so that two machines get the same tree."""
+"""``patches/series.lock``: the outcome of the series on each release, so that two machines write the same tree."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ class LockedPatch(NamedTuple):
     """One patch on one release, as recorded.
 
     Args:
-        digest: Of the patch's files then.
+        digest: Of the patch's files.
         state: Its state.
-        proof: What the behavioural tests said.
-        goals: Names of the goals that held on the release as it came.
-        files: For each changed path the blob ids before and after.
-        accepted: Why a person accepted a drift or a dispute, or empty.
-        at: ``path:Symbol`` where a person says that its scope is, or empty.
+        proof: Its proof.
+        goals: Names of the goals that hold on the unmodified release.
+        files: The blob ids before and after of each changed path.
+        accepted: The reason that the user gave for accepting a drift or a dispute, or empty.
+        at: ``path:Symbol`` of its scope where the user moved it with ``--at``, or empty.
     """
 
     digest: str
@@ -46,9 +46,9 @@ class LockedPatch(NamedTuple):
         )
 
     def difference(self, judgement: Judgement) -> str | None:
-        """In what a judgement differs from the record, or None."""
+        """Describe how a judgement differs from the record; None if it does not."""
         if judgement.state.value != self.state:
-            return f"the lock says {self.state}, it is {judgement.state.value}"
+            return f"the lock records {self.state}, the state is {judgement.state.value}"
         files = {change.path: (change.before, change.after) for change in judgement.changes}
         for path in sorted({*files, *self.files}):
             if files.get(path) != self.files.get(path):
@@ -60,8 +60,8 @@ class LockedRelease(NamedTuple):
     """The series on one release, as recorded.
 
     Args:
-        commit: The release's commit in the store.
-        tree: Its tree.
+        commit: The commit of the release in the store.
+        tree: The tree of that commit.
         patches: By name.
     """
 
@@ -75,18 +75,18 @@ class Lock(NamedTuple):
 
     Args:
         pin: The release that the lock was last written for.
-        releases: What was recorded, by release.
+        releases: The records.
     """
 
     pin: Release | None = None
     releases: Mapping[Release, LockedRelease] = {}
 
     def with_release(self, release: Release, locked: LockedRelease) -> Lock:
-        """The lock with one release recorded anew and made the pin."""
+        """Return the lock with the record of a release replaced, and with that release as the pin."""
         return Lock(release, {**self.releases, release: locked})
 
     def to_document(self) -> dict[str, Any]:
-        """As plain tables for TOML, releases and paths sorted."""
+        """Return tables for TOML, with releases and paths sorted."""
         releases = {}
         for release in sorted(self.releases):
             locked = self.releases[release]
@@ -99,12 +99,12 @@ class Lock(NamedTuple):
         """Read the tables of a lock file.
 
         Raises:
-            InputError: It was written by a newer tool, or by hand.
+            InputError: It has another version, or was edited.
         """
         if document.get("version") != VERSION:
             raise InputError(
-                f"{where}: version {document.get('version')!r} of the lock is not known",
-                hint="patchtool refresh writes it anew",
+                f"{where}: unknown version {document.get('version')!r} of the lock",
+                hint="patchtool refresh rewrites it",
             )
         try:
             releases = {
@@ -116,7 +116,7 @@ class Lock(NamedTuple):
             pin = Release.parse(document["pin"]) if document.get("pin") else None
         except (KeyError, TypeError, AttributeError, ValueError) as error:
             raise InputError(
-                f"{where}: not a lock that patchtool wrote", cause=repr(error), hint="patchtool refresh writes it anew"
+                f"{where}: malformed lock", cause=repr(error), hint="patchtool refresh rewrites it"
             ) from None
         return cls(pin, releases)
 

@@ -6,7 +6,7 @@ import hashlib
 
 
 def blob_id(data: bytes, algorithm: str = "sha1") -> str:
-    """The blob id of some bytes, in hex.
+    """Compute the blob id of a file, in hex.
 
     Args:
         data: The file's content.

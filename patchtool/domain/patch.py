@@ -1,4 +1,4 @@
-"""What a patch says of itself (``patch.toml``), and what a judgement of it on one tree came to."""
+"""A patch: its metadata, and its judgement on one tree."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ if TYPE_CHECKING:
 
 
 class PatchInfo(NamedTuple):
-    """A patch's metadata, in DEP-3's words where it has one.
+    """The metadata of a patch, with the field names of DEP-3 where it has them.
 
     Args:
-        name: Its folder's name.
-        title: One line, the commit's subject.
-        reason: Why the fork needs it, for the commit's body.
+        name: The name of its folder.
+        title: One line, the subject of its commit.
+        reason: Why the fork needs it, the body of its commit.
         author: ``Name <address>``.
         targets: Paths in the git layout that its rules may edit.
-        reads: Further paths that its rules look at; with the targets they are its footprint.
-        origin: Where the change comes from, a URL.
-        applied_upstream: The upstream change that made it needless, a URL, or empty.
+        reads: Further paths that its rules read; with the targets they are its footprint.
+        origin: URL of the change it comes from, or empty.
+        applied_upstream: URL of the upstream change that made it obsolete, or empty.
         requires: Names of patches that must be applied or landed first.
         since: The oldest release that has its targets, without ``v``, or empty for all.
         last_update: ISO date.
-        digest: SHA-256 of the patch's own files, hex; the cache's and the trailer's key.
+        digest: SHA-256 of the patch's own files, hex; part of the cache key and of the commit's trailer.
         source_file: Path of the file that states the change, such as ``codemod.py``.
-        at: ``path:Symbol`` where a person says that its scope is on this release, or empty.
+        at: ``path:Symbol`` of its scope where the user moved it with ``--at``, or empty.
     """
 
     name: str
@@ -47,12 +47,12 @@ class PatchInfo(NamedTuple):
     source_file: str = ""
     at: str = ""
 
-    def placed(self, place: str) -> PatchInfo:
-        """The patch with its scope where a person says it is, ``path:Symbol``; unchanged for an empty place."""
-        return self._replace(at=place, targets=(place.rpartition(":")[0],)) if place else self
+    def relocated(self, at: str) -> PatchInfo:
+        """Return the patch with its scope at ``path:Symbol``, or unchanged if that is empty."""
+        return self._replace(at=at, targets=(at.rpartition(":")[0],)) if at else self
 
     def to_json(self) -> documents.PatchMetadata:
-        """As an element of ``series``."""
+        """Return the element of ``series``."""
         return {
             "name": self.name,
             "title": self.title,
@@ -85,13 +85,13 @@ class Diagnostic(NamedTuple):
 
 
 class GoalEvidence(NamedTuple):
-    """One thing that must be true of the code, and whether it was and is.
+    """A goal of a patch, and whether it holds.
 
     Args:
-        name: What must be there, in the patch author's words.
-        held_before: On the tree as it came.
-        held_after: On the tree as rendered.
-        evidence: Where it was seen, ``path:line``, or why not.
+        name: What the code must do, worded by the author of the patch.
+        held_before: Whether it holds on the tree without the patch.
+        held_after: Whether it holds on the rendered tree.
+        evidence: Where it was found, ``path:line``, or why it was not.
     """
 
     name: str
@@ -106,10 +106,10 @@ class Candidate(NamedTuple):
     Args:
         path: File in the git layout.
         line: One-based.
-        symbol: Qualified name of the scope it stands in.
+        symbol: Qualified name of its scope.
         similarity: 0 to 1.
         code: Its first line.
-        rule: Which rule missed its site.
+        rule: The rule whose site was not found.
     """
 
     path: str
@@ -134,10 +134,10 @@ class Change(NamedTuple):
 
     Args:
         path: In the git layout.
-        before: Blob id of the content the patch met.
-        after: Blob id of the content it left.
+        before: Blob id without the patch.
+        after: Blob id with the patch.
         added: Lines added.
-        removed: Lines taken out.
+        removed: Lines removed.
     """
 
     path: str
@@ -148,18 +148,18 @@ class Change(NamedTuple):
 
 
 class Judgement(NamedTuple):
-    """What one patch came to on one tree; a value, never an exception.
+    """The outcome of one patch on one tree; a value, never an exception.
 
     Args:
-        state: The named state.
-        reason: A short code such as ``anchor-missing``, or None when there is nothing to explain.
-        detail: One sentence for a person.
+        state: The state.
+        reason: A short code such as ``anchor-missing``, or None if the state needs no explanation.
+        detail: The explanation, one sentence.
         goals: Every goal with its evidence.
         sites: Where the rules matched.
-        candidates: Nearest code where a rule missed.
+        candidates: Similar code, for rules whose site was not found.
         changes: Files that differ, by blob id.
         contents: The new bytes of those files, by path.
-        notes: What could not be checked, and other facts worth a line.
+        notes: What could not be checked, and other remarks.
         trace: The traceback of a codemod that raised.
         used_reads: Whether files beyond the targets were read.
     """
@@ -177,10 +177,10 @@ class Judgement(NamedTuple):
     used_reads: bool = False
     proof: Proof = Proof.NONE
 
-    def as_state(self, state: State, reason: str, detail: str) -> Judgement:
-        """The same findings under another state, with nothing to write unless the state changes the tree."""
-        kept = self if state.changes_tree else self._replace(changes=(), contents={})
-        return kept._replace(state=state, reason=reason, detail=detail)
+    def with_state(self, state: State, reason: str, detail: str) -> Judgement:
+        """Return the judgement with another state, and without changes unless that state changes the tree."""
+        judgement = self if state.changes_tree else self._replace(changes=(), contents={})
+        return judgement._replace(state=state, reason=reason, detail=detail)
 
 
 class PatchReport(NamedTuple):
@@ -188,8 +188,8 @@ class PatchReport(NamedTuple):
 
     Args:
         info: The patch.
-        judgement: What it came to.
-        since: The first release known to have this state, where that is known.
+        judgement: Its outcome.
+        since: The first release with this state, or None if it is not known.
     """
 
     info: PatchInfo
@@ -198,24 +198,24 @@ class PatchReport(NamedTuple):
 
     @property
     def added(self) -> int:
-        """Lines that the patch adds."""
+        """Number of lines added."""
         return sum(change.added for change in self.judgement.changes)
 
     @property
     def removed(self) -> int:
-        """Lines that the patch takes out."""
+        """Number of lines removed."""
         return sum(change.removed for change in self.judgement.changes)
 
     def to_json(self) -> documents.Patch:
-        """As an element of ``patches``."""
-        found = self.judgement
+        """Return the element of ``patches``."""
+        judgement = self.judgement
         return {
             "name": self.info.name,
-            "state": found.state.value,
-            "proof": found.proof.value,
-            "reason": found.reason,
-            "detail": found.detail or None,
-            "sites": len(found.sites),
+            "state": judgement.state.value,
+            "proof": judgement.proof.value,
+            "reason": judgement.reason,
+            "detail": judgement.detail or None,
+            "sites": len(judgement.sites),
             "goals": [
                 {
                     "name": goal.name,
@@ -223,11 +223,11 @@ class PatchReport(NamedTuple):
                     "held_after": goal.held_after,
                     "evidence": goal.evidence or None,
                 }
-                for goal in found.goals
+                for goal in judgement.goals
             ],
             "files": [
                 {"path": c.path, "before": c.before, "after": c.after, "added": c.added, "removed": c.removed}
-                for c in found.changes
+                for c in judgement.changes
             ],
             "requires": list(self.info.requires),
             "candidates": [
@@ -239,8 +239,8 @@ class PatchReport(NamedTuple):
                     "code": c.code,
                     "rule": c.rule or None,
                 }
-                for c in found.candidates
+                for c in judgement.candidates
             ],
-            "notes": list(found.notes),
+            "notes": list(judgement.notes),
             "since": self.since.tag if self.since else None,
         }

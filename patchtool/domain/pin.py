@@ -15,12 +15,12 @@ _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
 class Pin(NamedTuple):
-    """The upstream release the series stands on.
+    """The upstream release that the series is applied to.
 
     Args:
         project: The distribution's name on the index.
         release: The exact release.
-        hashes: SHA-256 of every artifact of the release, lower-case hex, sorted; any one of them suffices.
+        hashes: SHA-256 of every artifact of the release, lower-case hex, sorted; an artifact must have one of them.
     """
 
     project: str
@@ -33,7 +33,7 @@ class Pin(NamedTuple):
         return f"{self.project}=={self.release.version}"
 
     def format(self) -> str:
-        """Write the pin in the layout of the file, newline at the end."""
+        """Return the text of the file."""
         lines = [self.requirement, *(f"    --hash=sha256:{value}" for value in sorted(self.hashes))]
         return " \\\n".join(lines) + "\n"
 
@@ -49,40 +49,40 @@ def parse_pin(text: str, where: str) -> Pin:
         InputError: Empty, two requirements, not exact, no hash or a bad one; names the line and shows a valid example.
     """
 
-    def wrong(line: int, rule: str) -> InputError:
+    def invalid(line: int, rule: str) -> InputError:
         return InputError(f"{where}:{line}: {rule}", hint=f"a valid pin looks like:\n{EXAMPLE}")
 
     requirements = _logical_lines(text)
     if not requirements:
-        raise wrong(1, "the pin is empty")
+        raise invalid(1, "the pin is empty")
     if len(requirements) > 1:
-        raise wrong(requirements[1][0], "a pin holds exactly one requirement, this is the second")
+        raise invalid(requirements[1][0], "a pin holds exactly one requirement, this is the second")
     first, words = requirements[0]
     spec = " ".join(word for _, word in words if not word.startswith("--"))
     exact = _EXACT.fullmatch(spec)
     if exact is None:
-        raise wrong(first, f"the requirement must be exact (project==release), not {spec!r}")
+        raise invalid(first, f"the requirement must be exact (project==release), not {spec!r}")
     try:
         release = Release.parse(exact["version"])
     except InputError as error:
-        raise wrong(first, error.message) from None
+        raise invalid(first, error.message) from None
     hashes: list[str] = []
     for line, word in words:
         if not word.startswith("--"):
             continue
-        found = _HASH.fullmatch(word)
-        if found is None:
-            raise wrong(line, f"only --hash=sha256:… may stand here, not {word!r}")
-        if found["kind"] != "sha256" or not _SHA256.fullmatch(found["value"]):
-            raise wrong(line, "a hash is sha256: and 64 lower-case hex digits")
-        hashes.append(found["value"])
+        option = _HASH.fullmatch(word)
+        if option is None:
+            raise invalid(line, f"only --hash=sha256:… is allowed here, not {word!r}")
+        if option["kind"] != "sha256" or not _SHA256.fullmatch(option["value"]):
+            raise invalid(line, "a hash must be sha256: and 64 lower-case hex digits")
+        hashes.append(option["value"])
     if not hashes:
-        raise wrong(first, "the pin has no hash, so nothing could be verified")
+        raise invalid(first, "the pin has no hash to verify a download by")
     return Pin(exact["project"], release, tuple(sorted(set(hashes))))
 
 
 def _logical_lines(text: str) -> list[tuple[int, list[tuple[int, str]]]]:
-    """Join continued lines; each word keeps the number of the line it stands on."""
+    """Join continued lines; each word has the number of its line."""
     logical: list[tuple[int, list[tuple[int, str]]]] = []
     words: list[tuple[int, str]] = []
     for number, raw in enumerate(text.splitlines(), start=1):

@@ -1,4 +1,4 @@
-"""What the inner rooms need from the outer ones, as Protocols."""
+"""Protocols for what a package needs from packages that it must not import."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ class Tree(Protocol):
     """Files of one upstream state, read-only; paths in the git layout (``python/sglang/…``)."""
 
     def blob_ids(self, paths: Iterable[str]) -> Mapping[str, str]:
-        """Git blob ids of those paths that exist as regular files."""
+        """Return the git blob ids of those paths that are regular files."""
 
     def read(self, path: str) -> bytes | None:
-        """The file's bytes, or None where it does not exist."""
+        """Return the bytes of a file, or None if there is none."""
 
     def containing(self, word: str) -> list[str]:
-        """Paths of Python files that contain this word, sorted; slow, for explaining only."""
+        """Return the paths of Python files that contain a word, sorted; slow, for `explain` only."""
 
 
 class PatchKind(Protocol):

@@ -1,4 +1,4 @@
-"""The plan of a rebase: what each patch was on the old release and is on the new one."""
+"""The plan of a rebase: the state of each patch on the old release and on the new one."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ class RebaseStep(NamedTuple):
 
     Args:
         patch: Its name.
-        before: Its state on the old pin, or None where that is not known.
+        before: Its state on the old pin, or None if it is not known.
         after: Its state on the new release.
-        changed_on: Where it fails: the first release on the way on which it does, where the store can tell.
+        changed_on: For a patch that fails, the first release in the store on which it does, or None.
     """
 
     patch: str
@@ -28,12 +28,12 @@ class RebaseStep(NamedTuple):
 
 
 class RebasePlan(NamedTuple):
-    """Where from, where to, and every patch.
+    """The move of a pin.
 
     Args:
-        start: The release of the pin as it was.
-        to: The release it goes to.
-        steps: Every patch, in the series' order; none is ever left out.
+        start: The old release.
+        to: The new release.
+        steps: Every patch, in series order.
     """
 
     start: Release
@@ -42,24 +42,24 @@ class RebasePlan(NamedTuple):
 
     @property
     def moves(self) -> bool:
-        """Whether the pin changes at all."""
+        """Whether the pin changes."""
         return self.start != self.to
 
     @property
     def failed(self) -> str:
-        """Names of the patches that must be settled by a person."""
+        """Names of the patches that the user has to resolve."""
         return ", ".join(step.patch for step in self.steps if step.after in _FAILED)
 
-    def sentence(self, project: str) -> str:
-        """The changelog's entry."""
+    def changelog_entry(self, project: str) -> str:
+        """Return the entry for the changelog."""
         groups: dict[str, list[str]] = {}
         for step in self.steps:
             groups.setdefault(step.after, []).append(f"`{step.patch}`")
-        words = "; ".join(f"{state} {', '.join(names)}" for state, names in groups.items())
-        return f"Upstream is {project} {self.to}, was {self.start}: {words}."
+        states = "; ".join(f"{state} {', '.join(names)}" for state, names in groups.items())
+        return f"Upstream is {project} {self.to}, was {self.start}: {states}."
 
     def to_json(self) -> documents.RebasePlan:
-        """As the ``plan`` of a document."""
+        """Return the ``plan`` of a document."""
         return {
             "from": self.start.tag,
             "to": self.to.tag,

@@ -1,4 +1,4 @@
-"""What a verb has to say: values that the face turns into text or JSON. No verb prints."""
+"""The result of a verb, which the CLI renders as text or JSON; verbs print nothing."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ class UpstreamReport(NamedTuple):
     """The upstream state that a report is about.
 
     Args:
-        release: Which release, None where a tree does not say.
-        source: Kind of upstream it comes from: ``pypi``, a release of the index, or ``tree``, a folder as it is.
-        digest: SHA-256 of the artifact it came from, hex, or empty.
-        commit: In the store or the checkout, or empty.
-        tree: Git tree id, or empty.
-        artifact: Name of the file it came from, or empty.
+        release: The release, or None for a tree whose release is unknown.
+        source: ``pypi`` for a release of the index, ``tree`` for a folder of the user.
+        digest: SHA-256 of its artifact, hex, or empty.
+        commit: Its commit in the store or the checkout, or empty.
+        tree: Its git tree id, or empty.
+        artifact: The file name of its artifact, or empty.
     """
 
     release: Release | None
@@ -38,7 +38,7 @@ class UpstreamReport(NamedTuple):
     artifact: str = ""
 
     def to_json(self) -> documents.Upstream:
-        """As the ``upstream`` object of a document."""
+        """Return the ``upstream`` object of a document."""
         return {
             "release": self.release.tag if self.release else None,
             "source": self.source,
@@ -50,10 +50,10 @@ class UpstreamReport(NamedTuple):
 
 
 class OutputTree(NamedTuple):
-    """What was written.
+    """A tree that was written.
 
     Args:
-        path: Where, as the user would type it.
+        path: Its path, as the user would type it.
         commit: Its last commit, or empty.
         tree: Its git tree id, or empty.
         changed: Whether this run changed anything.
@@ -65,7 +65,7 @@ class OutputTree(NamedTuple):
     changed: bool = True
 
     def to_json(self) -> documents.Result:
-        """As the ``result`` object of a document."""
+        """Return the ``result`` object of a document."""
         return {
             "path": self.path,
             "commit": self.commit or None,
@@ -75,21 +75,21 @@ class OutputTree(NamedTuple):
 
 
 class Report(NamedTuple):
-    """What a verb found and did.
+    """The result of a verb.
 
     Args:
         verb: Its name.
-        exit_code: What the process will say.
-        upstream: What it was about.
-        result: What was written.
-        patches: The patches, in the series' order.
-        headline: One line for a person: what happened.
-        notes: Further lines for a person, each a sentence.
-        text: What the verb prints as it is, such as a diff.
+        exit_code: Of the process.
+        upstream: The release or tree that it was about.
+        result: The tree that was written.
+        patches: The patches, in series order.
+        headline: What happened, one line.
+        notes: Further lines, each a sentence.
+        text: Text to print as it is, such as a diff.
         extra: Further members of the JSON document.
-        kind: How the face lays it out: ``table``, ``explain``, ``diff``, ``survey``, ``rebase`` or ``none``.
-        survey: The matrix, for ``survey``.
-        plan: The move, for ``rebase``.
+        kind: The layout of the text: ``table``, ``explain``, ``diff``, ``survey``, ``rebase`` or ``none``.
+        survey: For ``survey``.
+        plan: For ``rebase``.
     """
 
     verb: str
@@ -106,7 +106,7 @@ class Report(NamedTuple):
     plan: RebasePlan | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """The whole document."""
+        """Return the JSON document."""
         document: dict[str, Any] = {"schema": SCHEMA, "verb": self.verb, "exit_code": int(self.exit_code)}
         if self.upstream is not None:
             document["upstream"] = self.upstream.to_json()

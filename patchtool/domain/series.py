@@ -1,4 +1,4 @@
-"""``patches/series``: which patches, in which order; quilt's grammar with ``#`` comments."""
+"""``patches/series``: the patches and their order, in the format of quilt's series file."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ _NAME = re.compile(r"[a-z][a-z0-9_]*")
 
 
 class SeriesEntry(NamedTuple):
-    """One line of the series: a patch's name and where it stands."""
+    """The name of a patch and its line in the series."""
 
     name: str
     line: int
 
 
 def parse_series(text: str, where: str) -> tuple[SeriesEntry, ...]:
-    """Read the order of the patches.
+    """Parse a series file.
 
     Args:
         text: The whole file.

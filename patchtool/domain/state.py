@@ -1,4 +1,4 @@
-"""The named states a patch ends in, the proof beside them, and what they mean for the exit code."""
+"""The states of a patch on a release, the proof by its tests, and the exit codes they lead to."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from patchtool.domain.errors import ExitCode
 
 
 class State(str, Enum):
-    """How a patch stands on one release."""
+    """The state of a patch on one release."""
 
     APPLIED = "applied"
     LANDED = "landed"
@@ -22,19 +22,19 @@ class State(str, Enum):
 
     @property
     def changes_tree(self) -> bool:
-        """Whether the rendering differs from upstream because of this patch."""
+        """Whether the patch changes files."""
         return self in (State.APPLIED, State.PARTIAL, State.DRIFTED)
 
     @property
     def exit_code(self) -> ExitCode:
-        """What one patch in this state means for the whole run."""
+        """The exit code of a run with a patch in this state."""
         if self in (State.CONFLICT, State.AMBIGUOUS, State.BLOCKED, State.CRASHED):
             return ExitCode.CONFLICT
         return ExitCode.FINDINGS if self is State.DRIFTED else ExitCode.OK
 
 
 class Proof(str, Enum):
-    """What the behavioural tests say beside the structural state."""
+    """Whether the behavioural tests confirm the state."""
 
     NONE = "none"
     AGREES = "agrees"
@@ -42,5 +42,5 @@ class Proof(str, Enum):
 
     @property
     def exit_code(self) -> ExitCode:
-        """A stored dispute is a finding."""
+        """The exit code of a run with a patch of this proof."""
         return ExitCode.FINDINGS if self is Proof.DISPUTES else ExitCode.OK

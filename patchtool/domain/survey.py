@@ -1,4 +1,4 @@
-"""States of every patch over many releases."""
+"""The states of every patch over many releases."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ class SurveyedRelease(NamedTuple):
     """One release with every patch on it.
 
     Args:
-        release: Which.
-        patches: In the series' order.
-        diffs: The rendered diff of each patch that changes the release, by name, where they were asked for.
+        release: The release.
+        patches: In series order.
+        diffs: The diff of each patch that changes the release, by name, if they were requested.
     """
 
     release: Release
@@ -25,7 +25,7 @@ class SurveyedRelease(NamedTuple):
     diffs: Mapping[str, str] = {}
 
     def to_json(self) -> documents.SurveyedRelease:
-        """As an element of ``releases``."""
+        """Return the element of ``releases``."""
         return {
             "release": self.release.tag,
             "patches": [
@@ -44,14 +44,14 @@ class SurveyedRelease(NamedTuple):
 
 
 class StateChange(NamedTuple):
-    """Where a patch's state changed.
+    """A change of a patch's state between two releases.
 
     Args:
         patch: Its name.
         release: The first release with the new state.
-        before: The state on the release before.
+        before: The state on the previous release.
         after: The new state.
-        previous: The release before.
+        previous: The previous release.
     """
 
     patch: str
@@ -64,7 +64,7 @@ class StateChange(NamedTuple):
         return f"{self.patch} is {self.after} from {self.release} on; on {self.previous} it was {self.before}"
 
     def to_json(self) -> documents.StateChange:
-        """As an element of ``changes``."""
+        """Return the element of ``changes``."""
         return {
             "patch": self.patch,
             "release": self.release.tag,
@@ -75,23 +75,23 @@ class StateChange(NamedTuple):
 
 
 class Survey(NamedTuple):
-    """The matrix, oldest release first."""
+    """Surveyed releases, oldest first."""
 
     releases: tuple[SurveyedRelease, ...]
 
     def changes(self, name: str) -> tuple[StateChange, ...]:
-        """Every release on which a patch's state differs from the one before."""
-        found: list[StateChange] = []
+        """Return every change of a patch's state from one release to the next."""
+        changes: list[StateChange] = []
         for earlier, later in zip(self.releases, self.releases[1:]):
             before, after = (
                 next(p.judgement.state.value for p in row.patches if p.info.name == name) for row in (earlier, later)
             )
             if before != after:
-                found.append(StateChange(name, later.release, before, after, earlier.release))
-        return tuple(found)
+                changes.append(StateChange(name, later.release, before, after, earlier.release))
+        return tuple(changes)
 
     def to_json(self) -> dict[str, Any]:
-        """The ``series`` and ``releases`` of the document."""
+        """Return the ``series`` and ``releases`` of the document."""
         newest = self.releases[-1].patches if self.releases else ()
         series: list[documents.PatchMetadata] = [patch.info.to_json() for patch in newest]
         return {"series": series, "releases": [row.to_json() for row in self.releases]}

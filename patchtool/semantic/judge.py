@@ -56,7 +56,7 @@ def judge_patch(info: PatchInfo, patch: type[SemanticPatch], tree: Tree, release
     missing, notes = missing_facts(patch.facts, tree)
     judgement = judgement._replace(notes=notes)
     if missing:
-        judgement = judgement.as_state(State.CONFLICT, "fact-missing", missing)
+        judgement = judgement.with_state(State.CONFLICT, "fact-missing", missing)
     else:
         judgement = _render(patch, rules, decision, targets, judgement)
     return judgement._replace(used_reads=bool(patch.facts))
@@ -70,11 +70,11 @@ def _render(
     try:
         after = write_rules(decision.write, targets.sources)
     except CannotWrite as error:
-        return judgement.as_state(State.CONFLICT, error.reason, error.detail)
+        return judgement.with_state(State.CONFLICT, error.reason, error.detail)
     outcome = decide(_examine_all(patch, rules, after), independent=patch.independent)
     if outcome.state is not State.LANDED:
         detail = f"after writing: {outcome.detail or outcome.state.value}"
-        return judgement.as_state(State.CONFLICT, "result-not-landed", detail)
+        return judgement.with_state(State.CONFLICT, "result-not-landed", detail)
     changed = [(old, after[named]) for named, old in targets.sources.items() if after[named].data != old.data]
     changes = tuple(Change(old.path, blob_id(old.data), blob_id(new.data)) for old, new in changed)
     contents = {new.path: new.data for _, new in changed}
@@ -82,7 +82,7 @@ def _render(
     rendered = judgement._replace(goals=goals, changes=changes, contents=contents)
     if targets.moved:
         moved = ", ".join(f"{old} is now {new}" for old, new in targets.moved.items())
-        return rendered.as_state(State.DRIFTED, "target-moved", moved)
+        return rendered.with_state(State.DRIFTED, "target-moved", moved)
     return rendered
 
 

@@ -34,7 +34,7 @@ def with_recorded_locations(patches: Sequence[PatchInfo], lock: Lock, release: R
     """The series with the scopes that ``rebase --at`` located when the release was recorded."""
     recorded = lock.releases.get(release) if release else None
     scopes = {name: patch.at for name, patch in recorded.patches.items()} if recorded else {}
-    return tuple(info.placed(info.at or scopes.get(info.name, "")) for info in patches)
+    return tuple(info.relocated(info.at or scopes.get(info.name, "")) for info in patches)
 
 
 def compare_with_lock(rendering: Rendering, lock: Lock, release: Release | None) -> Rendering:
@@ -72,7 +72,7 @@ def _compare(judgement: Judgement, locked: LockedPatch) -> Judgement:
     same_input = all(locked.files.get(c.path, (c.before,))[0] == c.before for c in judgement.changes)
     difference = locked.difference(judgement)
     if difference and same_input and judgement.state.changes_tree and not locked.accepted:
-        return judgement.as_state(State.DRIFTED, "differs-from-lock", difference)
+        return judgement.with_state(State.DRIFTED, "differs-from-lock", difference)
     return judgement
 
 

@@ -150,7 +150,7 @@ def test_lock_of_unknown_version_is_reported(cli: CommandLine) -> None:
     (cli.project / "patches" / "series.lock").write_text('version = 99\npin = "0.5.13"\n')
     answer = cli("status")
     assert answer.code == 2
-    assert "series.lock: version 99 of the lock is not known" in answer.err
+    assert "series.lock: unknown version 99 of the lock" in answer.err
 
 
 @pytest.mark.parametrize("verb", [["status"], ["apply", "--dry-run"], ["diff", "--stat"], ["explain", "mtp_tracking"]])

@@ -1,4 +1,4 @@
-"""The pin file: what is read, what is refused and where, and that format and parse are inverse."""
+"""The pin file: accepted layouts, errors with their line, and the format that is written."""
 
 import re
 
@@ -31,7 +31,7 @@ OTHER = "b" * 64
         pytest.param(f"sglang==0.5.13 --index-url=x --hash=sha256:{HASH}\n", 1, "only --hash", id="option"),
     ],
 )
-def test_a_bad_pin_is_refused_with_line_and_example(text: str, line: int, rule: str) -> None:
+def test_malformed_pin_is_rejected_with_line_and_example(text: str, line: int, rule: str) -> None:
     with pytest.raises(InputError) as caught:
         parse_pin(text, "upstream-pin.txt")
     assert caught.value.message.startswith(f"upstream-pin.txt:{line}: ")
@@ -48,7 +48,7 @@ def test_a_bad_pin_is_refused_with_line_and_example(text: str, line: int, rule: 
         pytest.param(f"# why\nsglang==0.5.13 \\\r\n  --hash=sha256:{HASH} \\\r\n --hash=sha256:{OTHER}\r\n", id="crlf"),
     ],
 )
-def test_layouts_that_pip_reads_are_read(text: str) -> None:
+def test_layouts_of_a_requirements_file_are_accepted(text: str) -> None:
     assert parse_pin(text, "p") == Pin("sglang", Release("0.5.13"), (HASH, OTHER))
 
 
@@ -56,12 +56,12 @@ def test_layouts_that_pip_reads_are_read(text: str) -> None:
     version=st.from_regex(r"[0-9]{1,2}\.[0-9]{1,2}\.[0-9]{1,2}(\.post[0-9])?", fullmatch=True),
     hashes=st.sets(st.from_regex(r"[0-9a-f]{64}", fullmatch=True), min_size=1, max_size=9),
 )
-def test_format_and_parse_are_inverse(version: str, hashes: set[str]) -> None:
+def test_parse_inverts_format(version: str, hashes: set[str]) -> None:
     pin = Pin("sglang", Release.parse(version), tuple(sorted(hashes)))
     assert parse_pin(pin.format(), "p") == pin
 
 
-def test_renovate_reads_the_file_that_is_written() -> None:
+def test_renovate_extractor_matches_the_file() -> None:
     """Its extractor takes each line up to the backslash for a requirement, and hashin rewrites the joined lines.
 
     Source: Renovate's pip_requirements manager, extract and artifacts.

@@ -1,10 +1,10 @@
-"""Series, states and changelog: small values with laws of their own."""
+"""The series file, exit codes of states, and changelog entries."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from patchtool.domain.changelog import with_entry
+from patchtool.domain.changelog import add_entry
 from patchtool.domain.errors import ExitCode, InputError
 from patchtool.domain.series import parse_series
 from patchtool.domain.state import State
@@ -19,13 +19,13 @@ from patchtool.domain.state import State
         pytest.param("one -p1\n", "series:1: 'one -p1' is not a patch name", id="quilt-option"),
     ],
 )
-def test_a_bad_series_is_refused_with_its_line(text: str, message: str) -> None:
+def test_malformed_series_is_rejected_with_its_line(text: str, message: str) -> None:
     with pytest.raises(InputError) as caught:
         parse_series(text, "series")
     assert caught.value.message == message
 
 
-def test_comments_and_blank_lines_do_not_count() -> None:
+def test_comments_and_blank_lines_are_ignored() -> None:
     entries = parse_series("# why\n\none # because\n  two\n", "series")
     assert [(e.name, e.line) for e in entries] == [("one", 3), ("two", 4)]
 
@@ -60,13 +60,13 @@ def test_a_worse_outcome_never_improves_the_exit_code(states: list[State], more:
         ),
     ],
 )
-def test_an_entry_goes_where_it_belongs(text: str, wanted: str) -> None:
-    assert with_entry(text, "E") == wanted
+def test_entry_is_added_under_unreleased_changed(text: str, wanted: str) -> None:
+    assert add_entry(text, "E") == wanted
 
 
 @given(st.lists(st.text("abc -#[]", max_size=12), max_size=8))
-def test_no_line_of_the_changelog_is_lost(lines: list[str]) -> None:
+def test_adding_an_entry_keeps_every_line(lines: list[str]) -> None:
     text = "\n".join(lines)
-    kept = iter(with_entry(text, "the entry").splitlines())
+    kept = iter(add_entry(text, "the entry").splitlines())
     for line in text.rstrip("\n").splitlines():
         assert any(line == after for after in kept), line
