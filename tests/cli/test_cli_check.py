@@ -111,7 +111,7 @@ def test_check_reports_all_patches_in_one_run(cli: CommandLine) -> None:
         ("patches/series", "", "patches/series:1: 'own' is not listed"),
         ("patches/own/patch.toml", f"{TOML}colour = 1\n", "patches/own/patch.toml:5: unknown key 'colour'"),
         ("patches/own/patch.toml", f"{TOML}title =\n", "patches/own/patch.toml:5: not TOML"),
-        ("patches/own/patch.toml", f'{TOML}requires = ["own"]\n', "patches/own/patch.toml:5: requirements run"),
+        ("patches/own/patch.toml", f'{TOML}requires = ["own"]\n', "patches/own/patch.toml:5: requirements form a"),
         ("patches/own/codemod.py", None, "patches/own has no codemod.py"),
         ("patches/series.lock", "version = 99\n", "series.lock: unknown version 99 of the lock"),
     ],
