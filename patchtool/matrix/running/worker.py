@@ -59,7 +59,7 @@ def _send(replies: TextIO, reply: Reply) -> None:
 
 
 def _prepare(setup: Message) -> str:
-    """Import what every cell needs, with one thread and no tensor operation, which would not survive a fork."""
+    """Import what every cell needs, without a tensor operation: the threads it starts would not survive a fork."""
     try:
         import torch
 
