@@ -1,5 +1,5 @@
 "use strict";
-/* What the grids of the report share: keyboard, filter, links and the panel. Text of upstream goes through textContent only. */
+/* Keyboard, filter, links and panel of a section's grid. Upstream's text is only ever set as text, never as markup. */
 const patchtool = (() => {
   const UNSHOWN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g;
   const visible = (text) =>
@@ -15,9 +15,9 @@ const patchtool = (() => {
   };
   const pair = (name, ...value) => make("li", "pair", make("span", "sub", name), make("span", "", ...value));
 
-  /* A section's grid. `words` knows what its cells are about: hash(place) names one in a link, find(hash) is the way
-     back, fill(place) gives the panel's title, what a screen reader hears, and the panel's parts, not yet made visible. */
-  const grid = (section, words) => {
+  /* Set up a section's grid. `content` describes its cells: hash(place) is a cell's link, find(hash) its place, and
+     fill(place) the panel's title, announcement for screen readers, and parts. */
+  const grid = (section, content) => {
     const part = (name) => section.querySelector(`[data-part="${name}"]`);
     const table = part("grid");
     const map = part("map");
@@ -33,10 +33,10 @@ const patchtool = (() => {
     const cell = ({ row, column }) => cells[row][column];
     const shown = (place) => Boolean(cell(place).dataset.state) && !cell(place).classList.contains("off");
     const inside = ({ row, column }) => row >= 0 && row < cells.length && column >= 0 && column < heads.length;
-    /* The last cell that is left in the filter, column by column from the chosen end. */
+    /* The first cell that the filter shows, column by column from the newest or the oldest. */
     const outermost = () => {
       const columns = [...heads.keys()];
-      for (const column of words.newest ? columns.reverse() : columns) {
+      for (const column of content.newest ? columns.reverse() : columns) {
         const row = cells.findIndex((_, index) => shown({ row: index, column }));
         if (row >= 0) return { row, column };
       }
@@ -44,7 +44,7 @@ const patchtool = (() => {
     };
     let at = { row: 0, column: 0 };
 
-    /* ---- one tab stop, arrows walk ---- */
+    /* ---- keyboard: one tab stop, arrow keys move ---- */
 
     const aim = (place, focus = true) => {
       cell(at).tabIndex = -1;
@@ -59,7 +59,7 @@ const patchtool = (() => {
         reveal(cell(at));
       }
     };
-    /* Into view beside the sticky heads and above the panel, which scrollIntoView knows nothing of. */
+    /* Scroll a cell into view; scrollIntoView would ignore the sticky heads and the panel. */
     const reveal = (target) => {
       const high = table.tHead.offsetHeight;
       const box = target.getBoundingClientRect();
@@ -106,7 +106,7 @@ const patchtool = (() => {
     for (const each of every) {
       each.tabIndex = -1;
       each.dataset.at = each.id;
-      each.removeAttribute("id"); /* links open the panel from here on; the browser need not jump as well */
+      each.removeAttribute("id"); /* links open the panel, so the browser must not jump too */
     }
     aim(outermost(), false);
     table.addEventListener("click", (event) => {
@@ -129,7 +129,7 @@ const patchtool = (() => {
       }
     });
 
-    /* ---- the filter ---- */
+    /* ---- filter ---- */
 
     const chips = [...section.querySelectorAll(".chip")];
     const filter = () => {
@@ -145,7 +145,7 @@ const patchtool = (() => {
       const count = every.filter((each) => !each.classList.contains("off")).length;
       part("unfilter").hidden = chosen.size === 0;
       part("filtered").textContent = chosen.size ? `${count} of ${every.length} cells shown` : "";
-      if (!shown(at)) aim(outermost(), false); /* the one tab stop must be a cell that is there */
+      if (!shown(at)) aim(outermost(), false); /* the tab stop must be a visible cell */
       if (open && !shown(open)) close(false);
     };
     for (const chip of chips) {
@@ -157,7 +157,7 @@ const patchtool = (() => {
     const unfilter = () => { chosen.clear(); filter(); };
     part("unfilter").addEventListener("click", () => { unfilter(); chips[0].focus(); });
 
-    /* ---- the panel ---- */
+    /* ---- panel ---- */
 
     const show = (place) => {
       const opening = !open;
@@ -166,8 +166,8 @@ const patchtool = (() => {
       cell(place).setAttribute("aria-selected", "true");
       panel.hidden = false;
       section.classList.add("open");
-      history.replaceState(null, "", `#${words.hash(place)}`);
-      const filled = words.fill(place);
+      history.replaceState(null, "", `#${content.hash(place)}`);
+      const filled = content.fill(place);
       part("title").replaceChildren(make("span", "", ...filled.title));
       part("earlier").disabled = walk(0, -1) === at;
       part("later").disabled = walk(0, 1) === at;
@@ -179,7 +179,7 @@ const patchtool = (() => {
       if (opening) makeRoom();
       reveal(cell(place));
     };
-    /* The whole map above the panel, as far as it fits. */
+    /* Scroll so that as much of the map as possible is above the panel. */
     const makeRoom = () => {
       const box = map.getBoundingClientRect();
       const covered = box.bottom - panel.getBoundingClientRect().top + 10;
@@ -211,14 +211,14 @@ const patchtool = (() => {
     const follow = () => {
       let hash;
       try { hash = decodeURIComponent(location.hash.slice(1)); } catch { return; }
-      const place = words.find(hash);
+      const place = content.find(hash);
       if (!place) return;
       if (!shown(place)) unfilter();
       aim(place);
       show(at);
     };
     addEventListener("hashchange", follow);
-    if (words.newest) map.scrollLeft = map.scrollWidth; /* the newest are what one came for */
+    if (content.newest) map.scrollLeft = map.scrollWidth; /* show the newest releases */
     follow();
   };
   return { make, list, pair, visible, grid };

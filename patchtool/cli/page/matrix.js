@@ -1,5 +1,5 @@
 "use strict";
-/* The matrix's cells: what the panel shows of a test on a tree, and the same test on the other trees. */
+/* The panel of the matrix: a test on a tree, and the same test on other trees. */
 (() => {
   const { make, list, pair, grid } = patchtool;
   const section = document.getElementById("matrix");
@@ -55,7 +55,7 @@
     return made;
   };
 
-  /* The same test on every other tree of the release first, then on the other releases. */
+  /* The same test on the trees of this release, then on other releases. */
   const others = (place) => {
     const made = make("div", "change tree-list");
     const here = tree(place.column).release;

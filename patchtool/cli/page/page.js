@@ -1,5 +1,5 @@
 "use strict";
-/* The theme: what the system says, until a person says otherwise. Runs before the first paint. */
+/* The theme: the system's, until the user chooses one. Runs before the first paint. */
 (() => {
   const KEY = "patchtool-theme";
   const NAMES = ["auto", "light", "dark"];
@@ -10,7 +10,7 @@
     try { return localStorage.getItem(KEY); } catch { return null; } /* storage may be forbidden */
   };
   const keep = (name) => {
-    try { localStorage.setItem(KEY, name); } catch { /* then it lasts as long as the page */ }
+    try { localStorage.setItem(KEY, name); } catch { /* then the choice lasts until the page is closed */ }
   };
   const set = (name) => { root.dataset.theme = name; };
 

@@ -1,5 +1,5 @@
 "use strict";
-/* The survey's cells: what the panel shows of a patch on a release. */
+/* The panel of the survey: a patch on a release. */
 (() => {
   const { make, list, pair, visible, grid } = patchtool;
   const section = document.getElementById("survey");
@@ -74,7 +74,7 @@
     return `${state} from ${data.releases[first]} to ${data.releases[last]}${before}${after}`;
   };
   const where = (text) => {
-    /* The file's name matters most, and a path may break anywhere before it. */
+    /* Emphasize the file's name; the path may break anywhere before it. */
     const cut = text.lastIndexOf("/") + 1;
     const made = make("code", "where", make("span", "folder", text.slice(0, cut)), text.slice(cut));
     made.title = visible(text);
@@ -103,7 +103,7 @@
     return item;
   };
 
-  /* ---- the diff ---- */
+  /* ---- diff ---- */
 
   const MANY = 3000;
   const change = (found) => {
@@ -134,12 +134,12 @@
     landed: "Nothing to apply: upstream has it.",
     absent: "Nothing to apply: the code it changes is not there yet.",
     conflict: "Nothing was rendered: a wrong edit is worse than none.",
-    ambiguous: "Nothing was rendered: more places fit than expected.",
+    ambiguous: "Nothing was rendered: more code matches than expected.",
     blocked: "Nothing was rendered: a patch it requires failed.",
     crashed: "Nothing was rendered: the codemod raised.",
   };
   const diffReader = () => {
-    /* A line that starts with --- or +++ is a header only outside a hunk, so hunks are counted out. */
+    /* A line that starts with --- or +++ is a header only outside a hunk, so the lines of a hunk are counted. */
     let before = 0;
     let after = 0;
     let left = [0, 0];

@@ -10,7 +10,7 @@ from patchtool.domain.errors import ExitCode
 from patchtool.domain.state import Proof, State
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from patchtool.domain.errors import PatchtoolError
     from patchtool.domain.patch import PatchReport
@@ -41,7 +41,7 @@ def report_text(report: Report, *, verbose: bool, quiet: bool, color: bool) -> s
     if report.kind == "diff":
         return report.text
     parts = [] if quiet else [_upstream(report)]
-    parts += _PARTS.get(report.kind, _no_parts)(report, verbose, color)
+    parts += _PARTS[report.kind](report, verbose, color)
     parts += [patch.judgement.trace for patch in report.patches if verbose]
     tail = "" if quiet else "".join(f"note: {note}\n" for note in report.notes)
     tail += f"{report.headline}\n" if report.headline else ""
@@ -71,21 +71,13 @@ def _rebase_parts(report: Report, verbose: bool, color: bool) -> Iterator[str]:
     )
 
 
-def _explain_parts(report: Report, verbose: bool, color: bool) -> Iterator[str]:
-    del verbose, color
-    return map(explanation, report.patches)
-
-
-def _no_parts(report: Report, verbose: bool, color: bool) -> Iterator[str]:
-    del report, verbose, color
-    return iter(())
-
-
-_PARTS: dict[str, Callable[[Report, bool, bool], Iterator[str]]] = {
+_PARTS: dict[str, Callable[..., Iterable[str]]] = {
     "table": _table_parts,
     "rebase": _rebase_parts,
-    "explain": _explain_parts,
+    "explain": lambda report, *_: map(explanation, report.patches),
+    "none": lambda *_: (),
 }
+"""What a kind of report shows of its patches, given the report, ``verbose`` and ``color``."""
 
 
 def aligned(rows: Sequence[Sequence[str]], colors: Mapping[tuple[int, int], str] = MappingProxyType({})) -> list[str]:
@@ -155,7 +147,7 @@ def error_text(error: PatchtoolError) -> str:
     return _lines(f"{label}: {text}" for label, text in parts.items() if text)
 
 
-def _lines(lines: Iterator[str] | Sequence[str]) -> str:
+def _lines(lines: Iterable[str]) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
