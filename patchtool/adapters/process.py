@@ -42,9 +42,6 @@ class ProcessFailed(EnvironmentFault):
         ending = f"exit code {code}" if code >= 0 else f"signal {-code}"
         command = redact(" ".join(argv))
         super().__init__(f"`{command}` failed with {ending}", cause=redact(tail) or None)
-        self.argv = tuple(argv)
-        self.code = code
-        self.stderr = stderr
 
 
 def redact(text: str) -> str:

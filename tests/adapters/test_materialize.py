@@ -1,4 +1,4 @@
-"""A release in a folder: the same bytes, made once, whole or not at all."""
+"""A release's files are written to a folder once, completely or not at all."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from tests.conftest import Stored
 
 
 @pytest.mark.slow
-def test_the_folder_holds_every_file_of_the_release(stored: Stored, tmp_path: Path) -> None:
+def test_folder_has_every_file_of_the_release(stored: Stored, tmp_path: Path) -> None:
     store = stored("0.5.10")
     release = store.release(Release("0.5.10"))
     assert release
@@ -23,7 +23,7 @@ def test_the_folder_holds_every_file_of_the_release(stored: Stored, tmp_path: Pa
     assert len(listed) > 2000
 
 
-def test_a_killed_run_is_made_anew_and_a_whole_one_is_left_alone(stored: Stored, tmp_path: Path) -> None:
+def test_incomplete_folder_is_replaced_and_a_complete_one_reused(stored: Stored, tmp_path: Path) -> None:
     store = stored("0.5.10")
     release = store.release(Release("0.5.10"))
     assert release

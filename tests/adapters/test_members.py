@@ -24,7 +24,7 @@ from patchtool.adapters.store.members import PathCheck
         'sglang/"quoted".py',
     ],
 )
-def test_ordinary_paths_are_fine(path: str) -> None:
+def test_ordinary_paths_are_accepted(path: str) -> None:
     assert PathCheck().add(path) is None
 
 
@@ -75,7 +75,7 @@ def test_paths_that_collide_are_refused(first: str, second: str, reason: str) ->
     assert reason in (check.add(second) or "")
 
 
-def test_folders_may_be_named_again() -> None:
+def test_folder_entries_may_be_repeated() -> None:
     check = PathCheck()
     assert [check.add("a", folder=True), check.add("a/b"), check.add("a", folder=True)] == [None] * 3
     assert check.add("a/b", folder=True) is not None
@@ -114,7 +114,9 @@ paths = st.lists(st.lists(component, min_size=1, max_size=3).map("/".join), min_
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
 @example(['"a', "b ", " c", "d\\303\\251", "é/e"])
 @given(listed=paths)
-def test_what_is_accepted_survives_git_unchanged(tmp_path_factory: pytest.TempPathFactory, listed: list[str]) -> None:
+def test_accepted_paths_are_stored_unchanged_by_git(
+    tmp_path_factory: pytest.TempPathFactory, listed: list[str]
+) -> None:
     check = PathCheck()
     accepted = [path for path in listed if check.add(path) is None]
     assume(accepted)

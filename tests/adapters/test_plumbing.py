@@ -39,14 +39,14 @@ def commit(git: Git) -> str:
     return git.line("rev-parse", "main")
 
 
-def test_an_outer_gits_variables_do_not_leak(monkeypatch: pytest.MonkeyPatch, git: Git, commit: str) -> None:
+def test_environment_of_an_outer_git_does_not_leak(monkeypatch: pytest.MonkeyPatch, git: Git, commit: str) -> None:
     for name in ("GIT_DIR", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_WORK_TREE", "GIT_NAMESPACE"):
         monkeypatch.setenv(name, "/nowhere")
     assert git.line("rev-parse", "main") == commit
     assert "GIT_INDEX_FILE" not in sealed_environment()
 
 
-def test_the_users_settings_and_hooks_do_not_count(
+def test_configuration_and_hooks_of_the_user_are_ignored(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, git: Git, commit: str
 ) -> None:
     settings = tmp_path / "settings"
@@ -71,12 +71,12 @@ def test_blob_ids_are_those_of_regular_files(git: Git, commit: str) -> None:
     assert git.blob_ids(commit, []) == {}
 
 
-def test_many_paths_give_the_same_answer(git: Git, commit: str) -> None:
+def test_many_paths_are_looked_up_in_the_whole_tree(git: Git, commit: str) -> None:
     asked = ["python/a.py", *(f"python/{number}" for number in range(2000))]
     assert list(git.blob_ids(commit, asked)) == ["python/a.py"]
 
 
-def test_objects_come_whole_and_the_missing_are_left_out(git: Git, commit: str) -> None:
+def test_objects_leave_out_missing_names(git: Git, commit: str) -> None:
     names = [f"{commit}:python/b.py", f"{commit}:gone", "0" * 40, f"{commit}:python/sp ace.py"]
     found = git.objects([*names, names[0]])
     assert {name: data for name, (_, data) in found.items()} == {
@@ -87,7 +87,7 @@ def test_objects_come_whole_and_the_missing_are_left_out(git: Git, commit: str) 
         git.objects(["a\nb"])
 
 
-def test_a_tree_reads_files_as_they_are(git: Git, commit: str) -> None:
+def test_commit_tree_reads_exact_bytes(git: Git, commit: str) -> None:
     tree = CommitTree(git, commit)
     assert tree.read("python/sp ace.py") == b"x word\r\n"
     assert tree.read("python/link.py") is None
@@ -95,7 +95,7 @@ def test_a_tree_reads_files_as_they_are(git: Git, commit: str) -> None:
     assert tree.read_many(["python/a.py", "gone"]) == {"python/a.py": b"word = 1\n"}
 
 
-def test_a_tree_finds_whole_words_in_python_files(git: Git, commit: str) -> None:
+def test_commit_tree_finds_whole_words_in_python_files(git: Git, commit: str) -> None:
     tree = CommitTree(git, commit)
     assert tree.containing("word") == ["python/a.py", "python/sp ace.py"]
     assert tree.containing("nowhere.*") == []
@@ -112,7 +112,7 @@ def _fresh_version() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("_fresh_version")
-def test_this_git_will_do() -> None:
+def test_installed_git_is_accepted() -> None:
     assert check_git_version() >= LOWEST_GIT
 
 
@@ -124,7 +124,7 @@ def test_this_git_will_do() -> None:
         pytest.param("something else", "something else", id="odd"),
     ],
 )
-def test_an_older_git_is_told_with_both_versions(
+def test_old_git_is_refused_with_both_versions(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, said: str, wanted: str
 ) -> None:
     fake = tmp_path / "git"
@@ -138,7 +138,7 @@ def test_an_older_git_is_told_with_both_versions(
 
 
 @pytest.mark.usefixtures("_fresh_version")
-def test_no_git_is_told_with_its_package(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_missing_git_is_reported_with_its_package(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(EnvironmentFault) as caught:
         check_git_version()

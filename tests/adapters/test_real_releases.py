@@ -1,4 +1,4 @@
-"""The claim the pin rests on: every artifact of a release is the same commit."""
+"""Every artifact of a release is imported as the same commit, so any of the pinned hashes will do."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_wheels_of_all_machines_and_pythons_give_one_commit(
 
 
 @pytest.mark.slow
-def test_a_real_release_is_all_there(stored: Stored, wheel: Wheel) -> None:
+def test_real_release_is_complete(stored: Stored, wheel: Wheel) -> None:
     store = stored("0.5.13")
     release = store.release(Release("0.5.13"))
     assert release is not None
@@ -71,9 +71,7 @@ def test_a_real_release_is_all_there(stored: Stored, wheel: Wheel) -> None:
 
 
 @pytest.mark.slow
-def test_a_real_source_archive_gives_the_commit_of_its_wheel(
-    tmp_path: Path, wheel: Wheel, source_archive: Path
-) -> None:
+def test_real_source_archive_gives_the_commit_of_its_wheel(tmp_path: Path, wheel: Wheel, source_archive: Path) -> None:
     store = Store(tmp_path / "store")
     release = Release("0.5.10")
     from_wheel = store.import_wheel(release, wheel("0.5.10"), sha256(wheel("0.5.10")))

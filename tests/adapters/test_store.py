@@ -46,7 +46,7 @@ def everything(folder: Path) -> dict[Path, int]:
     return {each: each.stat().st_mtime_ns for each in folder.rglob("*")}
 
 
-def test_a_release_is_its_package_and_nothing_else(store: Store, path: Path) -> None:
+def test_release_has_the_package_only(store: Store, path: Path) -> None:
     extra = {
         "sglang/_core.cpython-311-x86_64-linux-gnu.so": b"\x7fELF",
         "sglang/lib/libx.so.1.2": b"\x7fELF",
@@ -69,11 +69,10 @@ def test_a_release_is_its_package_and_nothing_else(store: Store, path: Path) -> 
     assert (stored.digests, stored.artifacts[0].filename) == ((digest,), NAME)
     assert store.release(RELEASE) == stored
     assert store.releases() == [RELEASE]
-    assert store.commit_ids() == {RELEASE: stored.commit}
     assert store.tree(stored.commit).read("python/sglang/srt/a.py") == b"a = 1\n"
 
 
-def test_the_commit_id_depends_on_content_only(tmp_path: Path, path: Path) -> None:
+def test_commit_id_depends_on_content_only(tmp_path: Path, path: Path) -> None:
     """Order, modes, times and the folder of the store do not count; the id is the same for ever."""
     digest = make_wheel(path)
     first = Store(tmp_path / "a").import_wheel(RELEASE, path, digest)
@@ -84,7 +83,7 @@ def test_the_commit_id_depends_on_content_only(tmp_path: Path, path: Path) -> No
     assert first.commit == "1c30734eff2eaecf523a7be2e653416e4abb0c0e"
 
 
-def test_a_source_archive_gives_the_same_commit(tmp_path: Path, store: Store, path: Path) -> None:
+def test_source_archive_gives_the_same_commit(tmp_path: Path, store: Store, path: Path) -> None:
     stored = store.import_wheel(RELEASE, path, make_wheel(path))
     source = tmp_path / f"sglang-{VERSION}.tar.gz"
     both = store.import_wheel(RELEASE, source, make_sdist(source))
@@ -92,20 +91,20 @@ def test_a_source_archive_gives_the_same_commit(tmp_path: Path, store: Store, pa
     assert [each.filename for each in both.artifacts] == [NAME, source.name]
 
 
-def test_an_import_can_be_repeated(store: Store, path: Path) -> None:
+def test_import_can_be_repeated(store: Store, path: Path) -> None:
     digest = make_wheel(path)
     first = store.import_wheel(RELEASE, path, digest)
     assert store.import_wheel(RELEASE, path, digest) == first
 
 
-def test_a_large_file_is_streamed(store: Store, path: Path) -> None:
+def test_large_and_empty_files_are_imported(store: Store, path: Path) -> None:
     data = os.urandom(3 << 20) + b"end"
     stored = store.import_wheel(RELEASE, path, make_wheel(path, {"sglang/big.py": data, "sglang/empty.py": b""}))
     assert store.tree(stored.commit).read("python/sglang/big.py") == data
     assert store.tree(stored.commit).read("python/sglang/empty.py") == b""
 
 
-def test_progress_ends_at_the_whole(store: Store, path: Path) -> None:
+def test_progress_ends_at_the_total(store: Store, path: Path) -> None:
     told: list[tuple[int, int]] = []
     store.import_wheel(RELEASE, path, make_wheel(path), lambda done, total: told.append((done, total)))
     assert told[-1][0] == told[-1][1] == sum(map(len, FILES.values()))
@@ -125,7 +124,7 @@ def test_reading_writes_nothing(store: Store, path: Path, tmp_path: Path) -> Non
     assert everything(store.path) == before
 
 
-def test_other_bytes_than_expected_do_not_enter(store: Store, path: Path) -> None:
+def test_hash_mismatch_imports_nothing(store: Store, path: Path) -> None:
     make_wheel(path)
     expected = "0" * 64
     with pytest.raises(EnvironmentFault) as caught:
@@ -136,7 +135,7 @@ def test_other_bytes_than_expected_do_not_enter(store: Store, path: Path) -> Non
     assert not list(store.path.glob("objects/??/*"))
 
 
-def test_a_missing_file_is_bad_input(store: Store, path: Path) -> None:
+def test_missing_artifact_is_an_input_error(store: Store, path: Path) -> None:
     with pytest.raises(InputError):
         store.import_wheel(RELEASE, path, "0" * 64)
 
@@ -164,7 +163,7 @@ HOSTILE = [
 
 @pytest.mark.filterwarnings("ignore:Duplicate name")
 @pytest.mark.parametrize(("name", "mode"), HOSTILE)
-def test_a_hostile_member_is_named_and_nothing_enters(store: Store, path: Path, name: str, mode: int) -> None:
+def test_unsafe_member_is_named_and_nothing_is_imported(store: Store, path: Path, name: str, mode: int) -> None:
     digest = make_wheel(path, extra=[(entry(name, mode), b"x")])
     with pytest.raises(RefusedError) as caught:
         store.import_wheel(RELEASE, path, digest)
@@ -175,7 +174,7 @@ def test_a_hostile_member_is_named_and_nothing_enters(store: Store, path: Path, 
     assert store.git.line("count-objects") == "0 objects, 0 kilobytes"
 
 
-def test_a_name_in_no_known_encoding_is_refused(store: Store, path: Path) -> None:
+def test_member_name_of_unknown_encoding_is_refused(store: Store, path: Path) -> None:
     make_wheel(path, {**FILES, "sglang/\u00e9.py": b""})
     # The flag that says UTF-8, in the local header and in the directory.
     data = path.read_bytes().replace(b"\x00\x08", b"\x00\x00")
@@ -199,7 +198,7 @@ def test_a_name_in_no_known_encoding_is_refused(store: Store, path: Path) -> Non
         pytest.param(tarfile.DIRTYPE, "..", id="folder out of the tree"),
     ],
 )
-def test_a_hostile_source_archive_is_refused(store: Store, tmp_path: Path, kind: bytes, name: str) -> None:
+def test_unsafe_source_archive_is_refused(store: Store, tmp_path: Path, kind: bytes, name: str) -> None:
     info = tarfile.TarInfo(name)
     info.type = kind
     info.linkname = "x"
@@ -220,7 +219,7 @@ def test_a_hostile_source_archive_is_refused(store: Store, tmp_path: Path, kind:
         pytest.param(None, "0 metadata files", id="none"),
     ],
 )
-def test_a_wheel_must_be_the_release_it_is_taken_for(store: Store, path: Path, metadata: str | None, said: str) -> None:
+def test_metadata_must_match_the_release(store: Store, path: Path, metadata: str | None, said: str) -> None:
     digest = make_wheel(path, metadata=metadata)
     with pytest.raises(RefusedError) as caught:
         store.import_wheel(RELEASE, path, digest)
@@ -228,13 +227,13 @@ def test_a_wheel_must_be_the_release_it_is_taken_for(store: Store, path: Path, m
     assert store.releases() == []
 
 
-def test_a_wheel_without_the_package_is_refused(store: Store, path: Path) -> None:
+def test_wheel_without_the_package_is_refused(store: Store, path: Path) -> None:
     digest = make_wheel(path, {"other/x.py": b""})
     with pytest.raises(RefusedError, match="no sglang/ folder"):
         store.import_wheel(RELEASE, path, digest)
 
 
-def test_a_damaged_archive_enters_nothing_though_its_hash_is_right(store: Store, path: Path) -> None:
+def test_damaged_archive_with_the_right_hash_imports_nothing(store: Store, path: Path) -> None:
     make_wheel(path, {**FILES, "sglang/z.py": os.urandom(5000)})
     data = bytearray(path.read_bytes())
     with zipfile.ZipFile(path) as wheel:
@@ -252,13 +251,13 @@ def test_a_damaged_archive_enters_nothing_though_its_hash_is_right(store: Store,
 
 
 @pytest.mark.parametrize("name", ["sglang-1.2.3.zip", "sglang-1.2.3-py3-none-any.whl", "sglang-1.2.3.tar.gz"])
-def test_what_is_no_archive_is_refused(store: Store, tmp_path: Path, name: str) -> None:
+def test_other_files_are_refused(store: Store, tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_bytes(b"no archive")
     with pytest.raises(RefusedError):
         store.import_wheel(RELEASE, tmp_path / name, hashlib.sha256(b"no archive").hexdigest())
 
 
-def test_a_second_artifact_with_other_files_replaces_nothing(store: Store, path: Path) -> None:
+def test_artifact_with_different_files_is_refused(store: Store, path: Path) -> None:
     first = store.import_wheel(RELEASE, path, make_wheel(path))
     other = path.with_name(f"sglang-{VERSION}-cp311-cp311-any.whl")
     digest = make_wheel(other, {**FILES, "sglang/srt/a.py": b"a = 2\n"})
@@ -269,7 +268,7 @@ def test_a_second_artifact_with_other_files_replaces_nothing(store: Store, path:
     assert store.release(RELEASE) == first
 
 
-def test_a_folder_of_something_else_is_left_alone(tmp_path: Path, path: Path) -> None:
+def test_foreign_folder_is_refused_and_unchanged(tmp_path: Path, path: Path) -> None:
     home = tmp_path / "home"
     home.mkdir()
     (home / "letter").write_text("dear")
@@ -278,13 +277,13 @@ def test_a_folder_of_something_else_is_left_alone(tmp_path: Path, path: Path) ->
     assert [each.name for each in home.iterdir()] == ["letter"]
 
 
-def test_a_file_is_no_store(tmp_path: Path, path: Path) -> None:
+def test_file_is_not_a_store(tmp_path: Path, path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match="it is a file"):
         Store(tmp_path / "file").import_wheel(RELEASE, path, make_wheel(path))
 
 
-def test_a_store_of_a_newer_patchtool_is_told(store: Store, path: Path) -> None:
+def test_store_of_a_newer_patchtool_is_refused(store: Store, path: Path) -> None:
     store.import_wheel(RELEASE, path, make_wheel(path))
     blob = store.git.line("hash-object", "-w", "--stdin", stdin=b'{"schema": 99}')
     store.git.run("update-ref", f"refs/artifacts/{RELEASE.tag}", blob)
@@ -292,7 +291,7 @@ def test_a_store_of_a_newer_patchtool_is_told(store: Store, path: Path) -> None:
         store.release(RELEASE)
 
 
-def test_a_killed_initialisation_is_taken_up_again(store: Store, path: Path) -> None:
+def test_killed_initialisation_is_repeated(store: Store, path: Path) -> None:
     store.path.mkdir()
     (store.path / "HEAD").write_text("ref: refs/heads/main\n")
     assert store.releases() == []
@@ -300,7 +299,7 @@ def test_a_killed_initialisation_is_taken_up_again(store: Store, path: Path) -> 
     assert store.releases() == [RELEASE]
 
 
-def test_the_environment_says_where_the_store_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_environment_variable_sets_the_store(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv(store_module.VARIABLE, str(tmp_path / "s"))
     assert Store().path == tmp_path / "s"
     monkeypatch.delenv(store_module.VARIABLE)
@@ -313,7 +312,7 @@ def _import(store_path: Path, wheel: Path, digest: str, answers: SimpleQueue[str
     answers.put(stored.commit)
 
 
-def test_two_imports_at_once_are_safe(store: Store, tmp_path: Path) -> None:
+def test_concurrent_imports_both_succeed(store: Store, tmp_path: Path) -> None:
     wheels = [tmp_path / f"sglang-{VERSION}-cp31{n}-cp31{n}-any.whl" for n in (1, 2)]
     files = {**FILES, **{f"sglang/{n}.py": b"x" * n for n in range(300)}}
     digests = [make_wheel(wheel, {**files, f"sglang/_core.cpython-31{n}.so": b"ELF"}) for n, wheel in enumerate(wheels)]
@@ -333,7 +332,7 @@ def test_two_imports_at_once_are_safe(store: Store, tmp_path: Path) -> None:
     assert sorted(stored.digests) == sorted(digests)
 
 
-def test_a_held_lock_is_told(store: Store, path: Path) -> None:
+def test_held_lock_is_reported(store: Store, path: Path) -> None:
     digest = make_wheel(path)
     with (
         locked(store.path / "patchtool.lock"),
@@ -342,7 +341,7 @@ def test_a_held_lock_is_told(store: Store, path: Path) -> None:
         store.import_wheel(RELEASE, path, digest, lock_timeout=0.1)
 
 
-def test_an_import_that_is_killed_leaves_nothing_visible(store: Store, path: Path) -> None:
+def test_killed_import_leaves_no_release(store: Store, path: Path) -> None:
     files = {f"sglang/{n}.py": os.urandom(40_000) for n in range(400)}
     digest = make_wheel(path, files)
     code = (

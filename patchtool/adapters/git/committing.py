@@ -6,7 +6,6 @@ before a ref names them, and have the permissions of ``core.sharedRepository``. 
 
 from __future__ import annotations
 
-import hashlib
 import os
 from io import BytesIO
 from itertools import groupby
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import git
 from git.db import GitCmdObjectDB
-from gitdb import IStream, OInfo, OStream
+from gitdb import IStream, MemoryDB, OInfo, OStream
 from gitdb.pack import PackEntity
 
 from patchtool.adapters.git.commits import import_stream
@@ -124,28 +123,20 @@ class _ObjectBuffer(GitCmdObjectDB):
 
     def __init__(self, root_path: str, git_command: git.Git) -> None:
         super().__init__(root_path, git_command)
-        self._new: dict[bytes, tuple[bytes, bytes]] = {}
+        self._new = MemoryDB()
 
     def store(self, istream: IStream) -> IStream:
-        kind, data = istream.type.encode(), istream.read()
-        istream.binsha = hashlib.sha1(b"%s %d\0%s" % (kind, len(data), data), usedforsecurity=False).digest()
-        self._new[istream.binsha] = kind, data
-        return istream
+        istream.type = istream.type.encode()  # a pack needs the bytes
+        return self._new.store(istream)
 
     def info(self, binsha: bytes) -> OInfo:
-        if binsha not in self._new:
-            return super().info(binsha)
-        kind, data = self._new[binsha]
-        return OInfo(binsha, kind, len(data))
+        return self._new.info(binsha) if self._new.has_object(binsha) else super().info(binsha)
 
     def stream(self, binsha: bytes) -> OStream:
-        if binsha not in self._new:
-            return super().stream(binsha)
-        kind, data = self._new[binsha]
-        return OStream(binsha, kind, len(data), BytesIO(data))
+        return self._new.stream(binsha) if self._new.has_object(binsha) else super().stream(binsha)
 
     def pack(self) -> bytes:
         """All new objects as one pack."""
-        stream = BytesIO()
-        PackEntity.write_pack([self.stream(binsha) for binsha in self._new], stream.write)
-        return stream.getvalue()
+        pack = BytesIO()
+        PackEntity.write_pack([self._new.stream(binsha) for binsha in self._new.sha_iter()], pack.write)
+        return pack.getvalue()

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from patchtool.adapters.files import safe_join
+from patchtool.adapters.git.commit_tree import CommitTree
 from patchtool.adapters.git.plumbing import Git, sealed_environment
 from patchtool.adapters.process import run
 from patchtool.domain.errors import InputError
@@ -107,6 +108,5 @@ def changes_in_commit(folder: Path, commit: str) -> list[TextChange]:
         if status != "M" and path.endswith(".py"):
             raise InputError(f"{commit} adds or deletes {path}", hint="a draft can only change existing files")
     paths = [path for status, path in changes if status == "M" and path.endswith(".py")]
-    names = [f"{side}:{path}" for path in paths for side in (parents[0], tip)]
-    blobs = git.objects(names)
-    return [TextChange(p, blobs[f"{parents[0]}:{p}"][1], blobs[f"{tip}:{p}"][1]) for p in paths]
+    before, after = (CommitTree(git, commit).read_many(paths) for commit in (parents[0], tip))
+    return [TextChange(path, data, after[path]) for path, data in before.items() if path in after]

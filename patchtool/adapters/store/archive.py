@@ -7,7 +7,7 @@ import stat
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import IO, TYPE_CHECKING, Protocol
+from typing import IO, TYPE_CHECKING
 
 from patchtool.adapters.store.members import PathCheck
 from patchtool.domain.errors import RefusedError
@@ -46,25 +46,8 @@ class Member:
         return _NATIVE.search(self.path) is not None
 
 
-class Distribution(Protocol):
-    """An archive that is open for reading."""
-
-    def members(self) -> list[Member]:
-        """Check every member, and return the regular files.
-
-        Raises:
-            RefusedError: A member is unsafe; names the archive and the member.
-        """
-
-    def open(self, member: Member) -> IO[bytes]:
-        """Read one member."""
-
-    def is_metadata(self, path: str) -> bool:
-        """Whether this member has the distribution's name and version."""
-
-
 @contextmanager
-def open_archive(file: IO[bytes], filename: str) -> Iterator[Distribution]:
+def open_archive(file: IO[bytes], filename: str) -> Iterator[Wheel | SourceArchive]:
     """Open a wheel or a source archive.
 
     Args:
@@ -84,10 +67,10 @@ def open_archive(file: IO[bytes], filename: str) -> Iterator[Distribution]:
     try:
         if filename.endswith(".whl"):
             with zipfile.ZipFile(file) as wheel:
-                yield _Wheel(wheel, filename)
+                yield Wheel(wheel, filename)
         elif filename.endswith(".tar.gz"):
             with tarfile.open(fileobj=file, mode="r:gz") as source:
-                yield _SourceArchive(source, filename)
+                yield SourceArchive(source, filename)
         else:
             raise RefusedError(f"{filename} is neither a wheel nor a .tar.gz")
     except (
@@ -102,12 +85,19 @@ def open_archive(file: IO[bytes], filename: str) -> Iterator[Distribution]:
         raise RefusedError(f"{filename} cannot be read", cause=str(error)) from error
 
 
-class _Wheel:
+class Wheel:
+    """An open wheel."""
+
     def __init__(self, wheel: zipfile.ZipFile, filename: str) -> None:
         self._wheel = wheel
         self._filename = filename
 
     def members(self) -> list[Member]:
+        """Check every member, and return the regular files.
+
+        Raises:
+            RefusedError: A member is unsafe; names the archive and the member.
+        """
         checked = _CheckedMembers(self._filename)
         for info in self._wheel.infolist():
             name, kind = info.orig_filename, stat.S_IFMT(info.external_attr >> 16)
@@ -124,14 +114,16 @@ class _Wheel:
         return checked.members
 
     def open(self, member: Member) -> IO[bytes]:
+        """Read one member."""
         return self._wheel.open(member.handle)  # type: ignore[arg-type]
 
     def is_metadata(self, path: str) -> bool:
+        """Whether this member has the distribution's name and version."""
         return PurePosixPath(path).match("*.dist-info/METADATA") and path.count("/") == 1
 
 
-class _SourceArchive:
-    """All members are in one folder, which is removed from their paths."""
+class SourceArchive:
+    """An open source archive; all members are in one folder, which is removed from their paths."""
 
     def __init__(self, source: tarfile.TarFile, filename: str) -> None:
         self._source = source
@@ -139,6 +131,7 @@ class _SourceArchive:
         self._prefix = filename.removesuffix(".tar.gz")
 
     def members(self) -> list[Member]:
+        """See `Wheel.members`."""
         checked = _CheckedMembers(self._filename)
         for info in self._source:
             inside = info.name.removeprefix(self._prefix + "/")
@@ -153,12 +146,14 @@ class _SourceArchive:
         return checked.members
 
     def open(self, member: Member) -> IO[bytes]:
+        """Read one member."""
         stream = self._source.extractfile(member.handle)  # type: ignore[arg-type]
         if stream is None:
             raise RefusedError(f"{self._filename}: {member.path!r} has no content")
         return stream
 
     def is_metadata(self, path: str) -> bool:
+        """Whether this member has the distribution's name and version."""
         return path == "PKG-INFO"
 
 
@@ -172,18 +167,15 @@ class _CheckedMembers:
         self._size = 0
 
     def folder(self, path: str) -> None:
-        self._refuse_unsafe(path, self._paths.add(path, folder=True))
+        self.refuse(path, self._paths.add(path, folder=True))
 
     def file(self, path: str, size: int, handle: object) -> None:
-        self._refuse_unsafe(path, self._paths.add(path))
+        self.refuse(path, self._paths.add(path))
         self._size += size
         if self._size > _LARGEST:
             self.refuse(path, f"with it the archive unpacks to more than {_LARGEST} bytes")
         self.members.append(Member(path, size, handle))
 
-    def _refuse_unsafe(self, path: str, reason: str | None) -> None:
+    def refuse(self, path: str, reason: str | None) -> None:
         if reason is not None:
-            self.refuse(path, reason)
-
-    def refuse(self, path: str, reason: str) -> None:
-        raise RefusedError(f"{self._filename}: the member {path!r} is refused: {reason}")
+            raise RefusedError(f"{self._filename}: the member {path!r} is refused: {reason}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from email import message_from_bytes
 from typing import IO, TYPE_CHECKING
 
 from patchtool.adapters.store.archive import open_archive
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from patchtool.adapters.git.plumbing import Git
-    from patchtool.adapters.store.archive import Distribution, Member
+    from patchtool.adapters.store.archive import Member, SourceArchive, Wheel
 
 ROOT = "python/"
 """The package's parent folder in upstream's repository, whose layout all paths have."""
@@ -85,43 +86,27 @@ def _verify(file: IO[bytes], path: Path, sha256: str) -> None:
 
 
 def _check_metadata(
-    archive: Distribution, members: list[Member], project: str, release: Release, filename: str
+    archive: Wheel | SourceArchive, members: list[Member], project: str, release: Release, filename: str
 ) -> None:
     metadata = [member for member in members if archive.is_metadata(member.path)]
     if len(metadata) != 1:
         raise RefusedError(f"{filename} has {len(metadata)} metadata files, expected 1")
     with archive.open(metadata[0]) as stream:
-        fields = _headers(stream.read(_CHUNK))
-    name = re.sub(r"[-_.]+", "-", fields.get("name", "")).lower()
+        fields = message_from_bytes(stream.read(_CHUNK))
+    name, version = str(fields["Name"]), str(fields["Version"])
     try:
-        same = Release.parse(fields.get("version", "")) == release
+        same = Release.parse(version) == release
     except InputError:
         same = False
-    if name != project or not same:
-        actual = f"{fields.get('name')} {fields.get('version')}"
-        raise RefusedError(f"{filename}: metadata mismatch: got {actual}, expected {project} {release.version}")
-
-
-def _headers(text: bytes) -> dict[str, str]:
-    """The first value of every header field, by lower-case name.
-
-    Source: the core metadata specification: fields in RFC 822 format, up to an empty line.
-    """
-    fields: dict[str, str] = {}
-    for line in text.decode(errors="replace").splitlines():
-        if not line:
-            break
-        name, colon, value = line.partition(":")
-        if colon:
-            fields.setdefault(name.lower(), value.strip())
-    return fields
+    if re.sub(r"[-_.]+", "-", name).lower() != project or not same:
+        raise RefusedError(f"{filename}: metadata mismatch: got {name} {version}, expected {project} {release.version}")
 
 
 def _write_commit(
     sink: IO[bytes],
     ref: str,
     message: str,
-    archive: Distribution,
+    archive: Wheel | SourceArchive,
     members: list[Member],
     progress: Callable[[int, int], None] | None,
 ) -> None:
@@ -136,7 +121,7 @@ def _write_commit(
     sink.write(b"done\n")
 
 
-def _write_file(sink: IO[bytes], archive: Distribution, member: Member) -> None:
+def _write_file(sink: IO[bytes], archive: Wheel | SourceArchive, member: Member) -> None:
     """Stream one file, with a mode derived from its content.
 
     A wheel may lack the executable bits that the source archive of the release has, and both must give one commit.

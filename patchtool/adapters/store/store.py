@@ -52,16 +52,9 @@ class Store:
         self.project = project
         self.git = Git(self.path)
 
-    def commit_ids(self) -> dict[Release, str]:
-        """Commit ids of all releases, oldest first."""
-        if not self._exists():
-            return {}
-        refs = self.git.refs(_RELEASES)
-        return {release: refs[release.tag] for release in sorted(map(Release.parse, refs))}
-
     def releases(self) -> list[Release]:
         """All releases, oldest first."""
-        return list(self.commit_ids())
+        return sorted(map(Release.parse, self.git.refs(_RELEASES))) if self._exists() else []
 
     def release(self, release: Release) -> StoredRelease | None:
         """Look a release up, in one process; None where it was not imported."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 from patchtool.domain.errors import InputError, RefusedError
@@ -16,23 +16,14 @@ if TYPE_CHECKING:
 PACKAGE = "sglang"
 
 
-class PackageLocation(NamedTuple):
-    """The located package.
-
-    Args:
-        package: The ``sglang`` folder.
-        notes: Redirections that were followed, as sentences for the user.
-    """
-
-    package: Path
-    notes: tuple[str, ...] = ()
-
-
-def find_package(path: Path) -> PackageLocation:
+def find_package(path: Path) -> tuple[Path, tuple[str, ...]]:
     """Locate the package that a path refers to.
 
     Args:
         path: A tree's root, its ``python`` folder, the package, any folder inside, or a site-packages folder.
+
+    Returns:
+        The ``sglang`` folder, and sentences for the user on redirections that were followed.
 
     Raises:
         InputError: There is no such folder.
@@ -43,13 +34,13 @@ def find_package(path: Path) -> PackageLocation:
     start = path.resolve()
     package = _below(start) or _around(start)
     if package:
-        return PackageLocation(package)
+        return package, ()
     editable = _editable_source(start)
     if editable:
         marker, source = editable
         package = _below(source) if source.is_dir() else None
         if package:
-            return PackageLocation(package, (f"{marker.name} is an editable install, its source is {source}",))
+            return package, (f"{marker.name} is an editable install, its source is {source}",)
         raise RefusedError(
             f"{marker} names the source {source}, and there is no SGLang in it",
             hint="install SGLang again, or give its source folder with --tree",

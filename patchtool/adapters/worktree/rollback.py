@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from patchtool.adapters.files import LOCK_TIMEOUT, locked
 from patchtool.adapters.git.checkout import discover
+from patchtool.adapters.git.repository import IndexEntry, Repository
 from patchtool.adapters.worktree.applied_state import applied_state, read_originals
 from patchtool.adapters.worktree.blockers import READ_ONLY_HINT
 from patchtool.adapters.worktree.journal import Applied, Journal
@@ -19,7 +20,6 @@ from patchtool.domain.errors import EnvironmentFault, RefusedError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from patchtool.adapters.git.repository import Repository
     from patchtool.adapters.worktree.worktree import Worktree
 
 
@@ -172,8 +172,6 @@ def reopen(worktree: Worktree) -> Worktree:
 
 
 def _restore_index(worktree: Worktree, applied: Applied, repository: Repository) -> None:
-    from patchtool.adapters.git.repository import IndexEntry
-
     changes = {worktree.in_repository(change.path): change for change in applied.files}
     entries = repository.index_entries(changes)
     repository.update_index(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from patchtool.adapters.files import safe_join
 from patchtool.adapters.git.checkout import discover
+from patchtool.adapters.git.repository import Repository
 from patchtool.adapters.worktree.journal import Journal
 from patchtool.adapters.worktree.layout import find_package
 from patchtool.adapters.worktree.release_detection import release_from_files, release_from_tags
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from patchtool.adapters.git.checkout import Checkout
-    from patchtool.adapters.git.repository import Repository
     from patchtool.domain.release import Release
 
 _LAYOUT = "python/"
@@ -63,8 +63,6 @@ class Worktree:
     @property
     def repository(self) -> Repository | None:
         """Index and refs of the checkout, None for a plain folder."""
-        from patchtool.adapters.git.repository import Repository
-
         return Repository(self.checkout) if self.checkout else None
 
     @property

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from patchtool.adapters.files import LOCK_TIMEOUT
 from patchtool.adapters.git.commits import PatchCommit, WriteResult, digest
+from patchtool.adapters.git.repository import IndexEntry, Repository
 from patchtool.adapters.worktree.applied_state import applied_state
 from patchtool.adapters.worktree.journal import Applied, Journal
 from patchtool.adapters.worktree.rollback import locked_worktree, recover_locked, reopen, roll_back
@@ -16,7 +17,6 @@ from patchtool.domain.errors import RefusedError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from patchtool.adapters.git.repository import Repository
     from patchtool.adapters.worktree.worktree import Worktree
 
 
@@ -49,7 +49,7 @@ def write(
     target = (digest(commits), ref)
     # Most runs find the series applied: that needs no lock, no GitPython and no further process.
     if not journal.pending() and not journal.unapplying() and _is_applied(worktree, journal.applied(), target):
-        return _unchanged(worktree, journal)
+        return _result(worktree, journal.applied())
     with locked_worktree(worktree, lock_timeout) as current:
         return _write(current, journal, list(commits), target, release=branch.rpartition("/")[2])
 
@@ -64,16 +64,15 @@ def _write(
     recovery = recover_locked(worktree, journal)
     notes = (recovery.sentence,) if recovery else ()
     worktree = reopen(worktree) if recovery else worktree
-    if _is_applied(worktree, journal.applied(), target):
-        return _unchanged(worktree, journal, notes)
-    _refuse_other_series(worktree, journal)
+    applied = journal.applied()
+    if _is_applied(worktree, applied, target):
+        return _result(worktree, applied, notes=notes)
+    _refuse_other_series(worktree, journal, applied)
     if not commits:
-        return _unchanged(worktree, journal, notes)
+        return _result(worktree, None, notes=notes)
     plan = make_plan(worktree, commits, target[1], release)
     _execute(worktree, journal, plan)
-    applied = plan.applied
-    branch = _short(applied.branch)
-    return WriteResult(worktree.root, tuple(plan.contents), applied.commits, branch, notes=notes, tree=applied.tree)
+    return _result(worktree, plan.applied, tuple(plan.contents), notes)
 
 
 def _is_applied(worktree: Worktree, applied: Applied | None, target: tuple[str, str | None]) -> bool:
@@ -82,21 +81,18 @@ def _is_applied(worktree: Worktree, applied: Applied | None, target: tuple[str, 
     return applied_state(worktree, applied).kind == "intact"
 
 
-def _unchanged(worktree: Worktree, journal: Journal, notes: tuple[str, ...] = ()) -> WriteResult:
-    applied = journal.applied()
+def _result(
+    worktree: Worktree, applied: Applied | None, changed: tuple[str, ...] = (), notes: tuple[str, ...] = ()
+) -> WriteResult:
+    result = WriteResult(worktree.root, changed, unchanged=not changed, notes=notes)
     if applied is None:
-        return WriteResult(worktree.root, unchanged=True, notes=notes)
-    branch = _short(applied.branch)
-    return WriteResult(worktree.root, (), applied.commits, branch, unchanged=True, notes=notes, tree=applied.tree)
+        return result
+    branch = applied.branch.removeprefix("refs/heads/") if applied.branch else None
+    return result._replace(commits=applied.commits, branch=branch, tree=applied.tree)
 
 
-def _short(branch: str | None) -> str | None:
-    return branch.removeprefix("refs/heads/") if branch else None
-
-
-def _refuse_other_series(worktree: Worktree, journal: Journal) -> None:
+def _refuse_other_series(worktree: Worktree, journal: Journal, applied: Applied | None) -> None:
     """Refuse to write over another series; clear the journal where the user reverted it."""
-    applied = journal.applied()
     if applied is None:
         return
     state = applied_state(worktree, applied)
@@ -126,8 +122,6 @@ def _execute(worktree: Worktree, journal: Journal, plan: WritePlan) -> None:
 
 
 def _update_git(worktree: Worktree, applied: Applied, repository: Repository) -> None:
-    from patchtool.adapters.git.repository import IndexEntry
-
     branch, tip = str(applied.branch), applied.commits[-1]
     if repository.head() != (applied.head_branch, applied.head):
         raise RefusedError(f"HEAD of {worktree.root} moved while the series was written", hint="run it again")

@@ -1,4 +1,4 @@
-"""Real trees and real git in a sealed home."""
+"""Fixtures with real trees and real git, isolated from the configuration of the machine."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ FILES = {
 
 
 class Lab:
-    """Makes trees, and runs git in them as a person would."""
+    """Create trees, and run git in them as a user does."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -78,7 +78,7 @@ def patch(name: str, contents: dict[str, bytes]) -> PatchCommit:
 
 
 def snapshot(root: Path, *, git: bool = False) -> dict[str, tuple[int, bytes]]:
-    """Mode and bytes of every file, without git's own."""
+    """Mode and bytes of every file, by default without those of git."""
     return {
         file.relative_to(root).as_posix(): (file.lstat().st_mode, file.read_bytes())
         for file in sorted(root.rglob("*"))
@@ -86,12 +86,12 @@ def snapshot(root: Path, *, git: bool = False) -> dict[str, tuple[int, bytes]]:
     }
 
 
-# What the interpreter tells an audit hook before it changes anything.
+# Audit events that the interpreter raises before it changes files or starts a process.
 WRITING = ("os.rename", "os.remove", "os.mkdir", "os.chmod", "os.rmdir", "shutil.rmtree", "subprocess.Popen")
 
 
 def die_at(number: int, work: Callable[[], object]) -> bool:
-    """Run in a child that is killed at its n-th step that writes; tells whether it got to its end instead."""
+    """Run in a child that is killed before its n-th write; return True if it completed before that."""
     child = os.fork()
     if child == 0:
         steps = iter(range(number))

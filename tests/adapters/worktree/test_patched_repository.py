@@ -1,4 +1,4 @@
-"""The output tree: a repository of its own, replaced only while it is ours and as we left it."""
+"""``--output`` is a separate repository, replaced only if patchtool wrote it and nobody edited it."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def build(lab: Lab) -> Builder:
     return Builder(lab)
 
 
-def test_repository_with_upstream_and_patches(lab: Lab, build: Builder) -> None:
+def test_output_has_the_upstream_commit_and_one_commit_per_patch(lab: Lab, build: Builder) -> None:
     done = build.write()
     assert (done.path, done.changed, done.branch, done.unchanged) == (build.dest, (A, B), BRANCH, False)
     assert lab.git(build.dest, "log", "--reverse", "--format=%H").split() == [build.base, *done.commits]
@@ -59,36 +59,36 @@ def test_repository_with_upstream_and_patches(lab: Lab, build: Builder) -> None:
     ]
 
 
-def test_it_needs_no_store_afterwards(lab: Lab, build: Builder) -> None:
+def test_output_does_not_need_the_store(lab: Lab, build: Builder) -> None:
     build.write()
     build.store.rename(lab.folder / "gone.git")
     assert lab.git(build.dest, "fsck", "--strict") == ""
     assert not (build.dest / ".git/objects/info/alternates").exists()
 
 
-def test_same_ids_everywhere(lab: Lab, build: Builder) -> None:
+def test_commit_ids_do_not_depend_on_the_folder(lab: Lab, build: Builder) -> None:
     assert build.write().commits == build.write(dest=lab.folder / "elsewhere").commits
 
 
-def test_upstream_alone(lab: Lab, build: Builder) -> None:
+def test_empty_series_writes_the_upstream_commit(lab: Lab, build: Builder) -> None:
     assert build.write([]).commits == ()
     assert lab.git(build.dest, "rev-parse", BRANCH) == build.base
     assert build.write([]).unchanged
 
 
-def test_again_changes_nothing_and_says_so(build: Builder) -> None:
+def test_up_to_date_output_is_unchanged(build: Builder) -> None:
     first = build.write()
     before = snapshot(build.dest, git=True)
     (build.dest / "python/sglang/srt/__pycache__").mkdir()
     (build.dest / "python/sglang/srt/__pycache__/a.cpython-311.pyc").write_bytes(b"x")
-    (build.dest / "notes.txt").write_text("a stranger's file in a tree that is right is no reason to stop\n")
+    (build.dest / "notes.txt").write_text("an untracked file does not make an up-to-date tree an edited one\n")
     again = build.write()
     assert again.unchanged
     assert again.commits == first.commits
     assert {name: snapshot(build.dest, git=True)[name] for name in before} == before
 
 
-def test_again_is_seen_by_the_standard_library_and_one_process(build: Builder) -> None:
+def test_up_to_date_output_needs_one_process_and_the_standard_library(build: Builder) -> None:
     build.write([])
     script = f"""
 import sys
@@ -105,7 +105,7 @@ assert not foreign, foreign
     subprocess.run([sys.executable, "-c", script], check=True, cwd=Path(__file__).parents[3])
 
 
-def test_our_own_is_replaced(lab: Lab, build: Builder) -> None:
+def test_unedited_output_is_replaced(lab: Lab, build: Builder) -> None:
     build.write()
     (build.dest / "python/sglang/srt/a.pyc").write_bytes(b"left by a run of the tree")
     done = build.write(lab.series()[:1])
@@ -176,7 +176,7 @@ def _other_owner(build: Builder) -> None:
         pytest.param(_switched, "edited, or commits", id="other-branch"),
     ],
 )
-def test_anything_else_is_refused_and_untouched(build: Builder, make: object, named: str) -> None:
+def test_foreign_or_edited_folder_is_refused_and_unchanged(build: Builder, make: object, named: str) -> None:
     assert callable(make)
     make(build)
     before = snapshot(build.dest.parent, git=True)
@@ -187,13 +187,13 @@ def test_anything_else_is_refused_and_untouched(build: Builder, make: object, na
     assert snapshot(build.dest.parent, git=True) == before
 
 
-def test_an_empty_folder_is_taken(build: Builder) -> None:
+def test_empty_folder_is_used(build: Builder) -> None:
     build.dest.mkdir(parents=True)
     assert build.write().commits
 
 
 @pytest.mark.parametrize("step", ["modes_of", "_swap"])
-def test_failure_leaves_the_old_tree(build: Builder, monkeypatch: pytest.MonkeyPatch, step: str) -> None:
+def test_failed_build_leaves_the_old_tree(build: Builder, monkeypatch: pytest.MonkeyPatch, step: str) -> None:
     build.write([])
     before = snapshot(build.dest, git=True)
 
@@ -208,13 +208,13 @@ def test_failure_leaves_the_old_tree(build: Builder, monkeypatch: pytest.MonkeyP
     assert not list(build.dest.parent.glob("*patchtool*"))
 
 
-def test_unknown_upstream_commit(build: Builder) -> None:
+def test_unknown_upstream_commit_is_an_environment_fault(build: Builder) -> None:
     with pytest.raises(EnvironmentFault):
         write_output(build.store, "0" * 40, [], build.dest, branch=BRANCH)
     assert not build.dest.exists()
 
 
-def test_target_that_upstream_does_not_have(lab: Lab, build: Builder) -> None:
+def test_target_missing_upstream_is_refused(lab: Lab, build: Builder) -> None:
     new = PatchCommit("s", "", "A <a@b>", (), {"python/sglang/none.py": b""})
     with pytest.raises(RefusedError, match=r"no file python/sglang/none\.py"):
         build.write([new])
@@ -222,7 +222,7 @@ def test_target_that_upstream_does_not_have(lab: Lab, build: Builder) -> None:
 
 
 @pytest.mark.parametrize("stage", ["building", "between", "after"])
-def test_after_a_kill_the_old_or_the_new_tree_is_there(lab: Lab, build: Builder, stage: str) -> None:
+def test_leftovers_of_a_killed_run_are_removed(lab: Lab, build: Builder, stage: str) -> None:
     build.write(lab.series()[:1])
     old = build.dest.with_name(f".{build.dest.name}.patchtool-old")
     new = build.dest.with_name(f".{build.dest.name}.patchtool-new")
@@ -241,7 +241,7 @@ def test_after_a_kill_the_old_or_the_new_tree_is_there(lab: Lab, build: Builder,
 
 
 @pytest.mark.slow
-def test_killed_at_every_step(lab: Lab, build: Builder) -> None:
+def test_build_killed_at_any_step_leaves_the_old_or_the_new_tree(lab: Lab, build: Builder) -> None:
     heads = set()
     old = build.write(lab.series()[:1])
     template = build.dest.rename(lab.folder / "template")
@@ -262,7 +262,7 @@ def test_killed_at_every_step(lab: Lab, build: Builder) -> None:
     assert heads == {old.commits[-1], new.commits[-1]}
 
 
-def test_an_outer_repository_is_not_touched(lab: Lab, build: Builder, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_outer_repository_is_unchanged(lab: Lab, build: Builder, monkeypatch: pytest.MonkeyPatch) -> None:
     outer = lab.checkout("project")
     monkeypatch.setenv("GIT_DIR", str(outer / ".git"))
     monkeypatch.setenv("GIT_INDEX_FILE", str(outer / ".git/index"))

@@ -1,4 +1,4 @@
-"""What is in the way is named, exits with 2, and nothing is touched."""
+"""Blockers are named, the exit code is 2, and nothing changes."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ def _mixed(lab: Lab, root: Path) -> None:
     lab.git(root, "add", A)
 
 
-OBSTACLES = [
+BLOCKERS = [
     pytest.param(_dirty_target, "lich.py has an uncommitted change", "restore", id="dirty-target"),
     pytest.param(_staged_target, "a.py has a change in the index", "unstage", id="staged-target"),
     pytest.param(_staged_and_undone, "a.py has a change in the index", "unstage", id="staged-and-undone"),
@@ -169,15 +169,17 @@ OBSTACLES = [
 ]
 
 
-@pytest.mark.parametrize(("make", "named", "hint"), OBSTACLES)
-def test_refused_and_untouched(lab: Lab, make: Callable[[Lab, Path], None], named: str, hint: str) -> None:
+@pytest.mark.parametrize(("make", "named", "hint"), BLOCKERS)
+def test_blocker_is_named_and_nothing_changes(
+    lab: Lab, make: Callable[[Lab, Path], None], named: str, hint: str
+) -> None:
     root = lab.checkout()
     make(lab, root)
     before, refs = snapshot(root), lab.git(root, "for-each-ref")
     status = lab.git(root, "status", "--porcelain")
-    place = open_worktree(root)
+    worktree = open_worktree(root)
     with pytest.raises(RefusedError, match=named) as caught:
-        write(place, lab.series(), commit=True, branch=BRANCH)
+        write(worktree, lab.series(), commit=True, branch=BRANCH)
     assert caught.value.exit_code is ExitCode.USAGE
     assert hint in str(caught.value.hint)
     assert (snapshot(root), lab.git(root, "for-each-ref")) == (before, refs)
@@ -185,7 +187,7 @@ def test_refused_and_untouched(lab: Lab, make: Callable[[Lab, Path], None], name
     assert read_applied(open_worktree(root)) is None
 
 
-def test_every_obstacle_is_named_at_once(lab: Lab) -> None:
+def test_every_blocker_is_named_at_once(lab: Lab) -> None:
     root = lab.checkout()
     _edit(root, A)
     _staged_other(lab, root)
@@ -194,17 +196,17 @@ def test_every_obstacle_is_named_at_once(lab: Lab) -> None:
         write(open_worktree(root), lab.series(), commit=True, branch=BRANCH)
 
 
-def test_staged_changes_of_other_files_are_in_the_way_of_commits_only(lab: Lab) -> None:
+def test_staged_changes_of_other_files_block_commits_only(lab: Lab) -> None:
     root = lab.checkout()
     _staged_other(lab, root)
-    place = open_worktree(root)
-    write(place, lab.series(), commit=False, branch=BRANCH)
+    worktree = open_worktree(root)
+    write(worktree, lab.series(), commit=False, branch=BRANCH)
     assert lab.git(root, "diff", "--cached", "--name-only") == OTHER
     unapply(open_worktree(root))
     assert lab.git(root, "diff", "--cached", "--name-only") == OTHER
 
 
-def test_a_touched_file_is_not_a_changed_one(lab: Lab) -> None:
+def test_file_with_only_a_new_modification_time_does_not_block(lab: Lab) -> None:
     root = lab.checkout()
     os.utime(root / A, (1, 1))
     assert write(open_worktree(root), lab.series(), commit=True, branch=BRANCH).changed == (A, B)
@@ -221,14 +223,14 @@ def test_a_touched_file_is_not_a_changed_one(lab: Lab) -> None:
         "python",
     ],
 )
-def test_targets_outside_are_refused(lab: Lab, path: str) -> None:
+def test_targets_outside_of_the_package_are_refused(lab: Lab, path: str) -> None:
     root = lab.package(lab.folder / "wheel").parent
     with pytest.raises(RefusedError, match="outside of python/sglang"):
         write(open_worktree(root), [patch("p", {path: b"x"})], commit=True, branch=BRANCH)
     assert not (root / ".patchtool").exists()
 
 
-def test_symlinked_target_of_a_plain_folder(lab: Lab) -> None:
+def test_symlinked_target_in_a_plain_folder_is_refused(lab: Lab) -> None:
     root = lab.package(lab.folder / "site-packages").parent
     secret = lab.folder / "secret.py"
     secret.write_bytes(b"x = 1\n")
@@ -248,12 +250,12 @@ def test_symlinked_target_of_a_plain_folder(lab: Lab) -> None:
         ("A <a@b>", " "),
     ],
 )
-def test_a_patch_cannot_smuggle_commands(author: str, subject: str) -> None:
+def test_author_and_subject_cannot_inject_fast_import_commands(author: str, subject: str) -> None:
     with pytest.raises(InputError):
         PatchCommit(subject, "", author, (), {})
 
 
-def test_read_only_folder_as_a_user(lab: Lab) -> None:
+def test_read_only_folder_is_refused(lab: Lab) -> None:
     if os.geteuid() == 0:
         pytest.skip("root may write anywhere; the next test covers root")
     root = lab.package(lab.folder / "site-packages").parent
@@ -264,7 +266,7 @@ def test_read_only_folder_as_a_user(lab: Lab) -> None:
         (root / "sglang/srt").chmod(0o755)
 
 
-def test_read_only_file_system(lab: Lab) -> None:
+def test_read_only_file_system_is_refused(lab: Lab) -> None:
     root = lab.package(lab.folder / "site-packages").parent
     commands = (["mount", "--bind", str(root), str(root)], ["mount", "-o", "remount,bind,ro", str(root)])
     if os.geteuid() != 0 or any(subprocess.run(argv, check=False, capture_output=True).returncode for argv in commands):
@@ -277,9 +279,9 @@ def test_read_only_file_system(lab: Lab) -> None:
 
 def _assert_read_only(lab: Lab, root: Path) -> None:
     before = snapshot(root)
-    place = open_worktree(root)
-    assert place.blob_ids([A]), "looking needs no right to write"
+    worktree = open_worktree(root)
+    assert worktree.blob_ids([A]), "looking needs no right to write"
     with pytest.raises(RefusedError) as caught:
-        write(place, lab.series(), commit=True, branch=BRANCH)
+        write(worktree, lab.series(), commit=True, branch=BRANCH)
     assert "--output" in str(caught.value.hint)
     assert snapshot(root) == before

@@ -1,4 +1,4 @@
-"""Taking a series out again, and refusing to when somebody worked on it."""
+"""Unapply restores the original bytes, and refuses to overwrite later work."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ def _applied(lab: Lab, *, commit: bool = True) -> Path:
     return root
 
 
-def test_nothing_applied(lab: Lab) -> None:
+def test_unapply_without_a_series_changes_nothing(lab: Lab) -> None:
     root = lab.checkout()
     before = snapshot(root, git=True)
     assert unapply(open_worktree(root)) == []
     assert snapshot(root, git=True) == before
 
 
-def test_byte_for_byte_and_only_once(lab: Lab) -> None:
+def test_unapply_restores_original_bytes(lab: Lab) -> None:
     root = lab.checkout()
     before = snapshot(root)
     write(open_worktree(root), lab.series(), commit=True, branch=BRANCH)
@@ -43,21 +43,21 @@ def test_byte_for_byte_and_only_once(lab: Lab) -> None:
 
 
 @pytest.mark.parametrize("commit", [True, False])
-def test_an_edited_file_is_refused_and_named(lab: Lab, *, commit: bool) -> None:
+def test_unapply_refuses_and_names_an_edited_file(lab: Lab, *, commit: bool) -> None:
     root = _applied(lab, commit=commit)
     (root / B).write_bytes(b"mine = 1\n")
     before = snapshot(root)
-    place = open_worktree(root)
-    applied = read_applied(place)
+    worktree = open_worktree(root)
+    applied = read_applied(worktree)
     assert applied
-    assert applied_state(place, applied).paths == (B,)
+    assert applied_state(worktree, applied).paths == (B,)
     with pytest.raises(RefusedError, match=r"lich\.py") as caught:
-        unapply(place)
+        unapply(worktree)
     assert caught.value.exit_code is ExitCode.USAGE
     assert snapshot(root) == before
 
 
-def test_a_reverted_file_on_our_branch_is_an_edit(lab: Lab) -> None:
+def test_unapply_refuses_files_reverted_on_our_branch(lab: Lab) -> None:
     root = _applied(lab)
     for change_path in (A, B):
         (root / change_path).write_bytes(FILES[change_path.removeprefix("python/")])
@@ -65,19 +65,19 @@ def test_a_reverted_file_on_our_branch_is_an_edit(lab: Lab) -> None:
         unapply(open_worktree(root))
 
 
-def test_commits_on_top_are_refused(lab: Lab) -> None:
+def test_unapply_refuses_commits_on_top(lab: Lab) -> None:
     root = _applied(lab)
     lab.git(root, "commit", "-q", "--allow-empty", "-m", "mine")
-    place = open_worktree(root)
-    applied = read_applied(place)
+    worktree = open_worktree(root)
+    applied = read_applied(worktree)
     assert applied
-    assert applied_state(place, applied).kind == "moved"
+    assert applied_state(worktree, applied).kind == "moved"
     with pytest.raises(RefusedError, match=f"HEAD is at {BRANCH}"):
-        unapply(place)
+        unapply(worktree)
     assert lab.git(root, "log", "-1", "--format=%s") == "mine"
 
 
-def test_the_earlier_branch_moved(lab: Lab) -> None:
+def test_unapply_refuses_when_the_previous_branch_moved(lab: Lab) -> None:
     root = _applied(lab)
     lab.git(root, "branch", "-f", "main", "HEAD~1")
     with pytest.raises(RefusedError, match="main has moved") as caught:
@@ -85,7 +85,7 @@ def test_the_earlier_branch_moved(lab: Lab) -> None:
     assert "git switch main" in str(caught.value.hint)
 
 
-def test_the_earlier_branch_is_gone(lab: Lab) -> None:
+def test_unapply_detaches_head_when_the_previous_branch_was_deleted(lab: Lab) -> None:
     root = _applied(lab)
     base = lab.git(root, "rev-parse", "main")
     lab.git(root, "branch", "-D", "main")
@@ -93,22 +93,22 @@ def test_the_earlier_branch_is_gone(lab: Lab) -> None:
     assert lab.git(root, "rev-parse", "HEAD", "--abbrev-ref", "HEAD").split() == [base, "HEAD"]
 
 
-def test_an_operation_under_way(lab: Lab) -> None:
+def test_unapply_refuses_during_another_git_operation(lab: Lab) -> None:
     root = _applied(lab)
     lab.git(root, "bisect", "start")
     with pytest.raises(RefusedError, match="bisect"):
         unapply(open_worktree(root))
 
 
-def test_taken_out_by_hand_is_nothing_applied(lab: Lab) -> None:
+def test_series_reverted_by_the_user_is_forgotten(lab: Lab) -> None:
     root = _applied(lab)
     lab.git(root, "checkout", "-q", "main")
     assert unapply(open_worktree(root)) == []
     assert read_applied(open_worktree(root)) is None
-    assert lab.git(root, "rev-parse", "--verify", BRANCH), "their switch, their branch"
+    assert lab.git(root, "rev-parse", "--verify", BRANCH), "the user switched branches, so the branch stays"
 
 
-def test_other_work_in_the_meantime_stays(lab: Lab) -> None:
+def test_unapply_keeps_other_staged_and_untracked_files(lab: Lab) -> None:
     root = _applied(lab)
     other = root / "python/pyproject.toml"
     other.write_text("mine\n")
@@ -118,29 +118,29 @@ def test_other_work_in_the_meantime_stays(lab: Lab) -> None:
     assert lab.git(root, "status", "--porcelain").split("\n") == ["M  python/pyproject.toml", "?? notes.txt"]
 
 
-def test_originals_are_there_while_it_is_applied(lab: Lab) -> None:
-    place = open_worktree(_applied(lab))
-    applied = read_applied(place)
+def test_originals_can_be_read_while_the_series_is_applied(lab: Lab) -> None:
+    worktree = open_worktree(_applied(lab))
+    applied = read_applied(worktree)
     assert applied
-    assert read_originals(place, applied)[A] == FILES["sglang/srt/a.py"]
+    assert read_originals(worktree, applied)[A] == FILES["sglang/srt/a.py"]
 
 
 @pytest.mark.parametrize("damage", [b"{", b"[]", b'{"schema": 99}', b'{"schema": 1, "files": [{"path": 1}]}'])
-def test_a_damaged_record_is_told(lab: Lab, damage: bytes) -> None:
-    place = open_worktree(_applied(lab))
-    (place.state_dir / "applied.json").write_bytes(damage)
+def test_damaged_record_is_reported(lab: Lab, damage: bytes) -> None:
+    worktree = open_worktree(_applied(lab))
+    (worktree.state_dir / "applied.json").write_bytes(damage)
     with pytest.raises(EnvironmentFault, match="cannot be read") as caught:
-        read_applied(place)
+        read_applied(worktree)
     assert "originals" in str(caught.value.hint)
 
 
-def test_a_damaged_original_is_told_before_anything_is_touched(lab: Lab) -> None:
+def test_damaged_original_is_reported_before_any_change(lab: Lab) -> None:
     root = _applied(lab)
-    place = open_worktree(root)
-    (place.state_dir / "originals/1").write_bytes(b"half of it")
+    worktree = open_worktree(root)
+    (worktree.state_dir / "originals/1").write_bytes(b"half of it")
     before = snapshot(root)
     with pytest.raises(EnvironmentFault, match=r"original of .*lich\.py is missing"):
-        unapply(place)
+        unapply(worktree)
     assert snapshot(root) == before
 
 
@@ -148,7 +148,7 @@ def test_a_damaged_original_is_told_before_anything_is_touched(lab: Lab) -> None
     ("was", "becomes"),
     [("originals/0", "../../../secret"), (A, "python/../../secret"), (A, "/etc/hostname")],
 )
-def test_a_record_that_came_with_the_tree_leads_nowhere(lab: Lab, was: str, becomes: str) -> None:
+def test_record_with_paths_outside_of_the_tree_is_refused(lab: Lab, was: str, becomes: str) -> None:
     root = lab.package(lab.folder / "wheel").parent
     write(open_worktree(root), lab.series(), commit=True, branch=BRANCH)
     (lab.folder / "secret").write_bytes(b"secret")

@@ -1,4 +1,4 @@
-"""What git is told to bring to disk, by the git that is there."""
+"""Objects, refs and journal reach the disk in order, with every version of git."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tests.adapters.worktree.conftest import Lab
 
 REPOSITORY = Path(__file__).parents[3]
-# Another version's number in front of this machine's git, and a record of what it is asked.
+# Reports another version than the installed git, and records the commands.
 GIT = """#!/bin/sh
 case "$*" in *version) echo "git version {version}"; exit ;; esac
 printf '%s\\n' "$*" >>{record}
@@ -43,9 +43,7 @@ write(open_worktree(Path(sys.argv[1])), series, commit=True, branch={BRANCH!r})
         ("3.0.0", "core.fsync=all", "core.fsyncObjectFiles"),
     ],
 )
-def test_each_git_gets_the_setting_that_it_knows(
-    lab: Lab, tmp_path: Path, version: str, given: str, other: str
-) -> None:
+def test_fsync_setting_matches_the_git_version(lab: Lab, tmp_path: Path, version: str, given: str, other: str) -> None:
     root = lab.checkout()
     program, record = tmp_path / "bin" / "git", tmp_path / "record"
     program.parent.mkdir()
@@ -59,9 +57,7 @@ def test_each_git_gets_the_setting_that_it_knows(
     assert lab.git(root, "symbolic-ref", "HEAD") == f"refs/heads/{BRANCH}"
 
 
-def test_branch_and_head_are_brought_to_disk_before_the_journal_is_done(
-    lab: Lab, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_branch_and_head_are_synced_before_the_journal_is_completed(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     root, real, synced = lab.checkout(), os.fsync, []
 
     def seen(handle: int) -> None:

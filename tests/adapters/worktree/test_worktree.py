@@ -1,4 +1,4 @@
-"""The tree port over files on disk."""
+"""`Worktree` implements the `Tree` port over files on disk."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PATHS = [f"python/{name}" for name in FILES]
 
 
 @pytest.mark.parametrize("prefix", ["python", "."])
-def test_ids_and_bytes_are_gits(lab: Lab, prefix: str) -> None:
+def test_ids_and_bytes_are_those_of_git(lab: Lab, prefix: str) -> None:
     root = lab.checkout(prefix=prefix)
     tree: Tree = open_worktree(root)
     ids = tree.blob_ids([*PATHS, "python/sglang/none.py", "python/sglang/srt", "README.md"])
@@ -36,7 +36,7 @@ def test_ids_are_sha1_in_a_sha256_repository(lab: Lab) -> None:
     assert ours == open_worktree(plain).blob_ids(PATHS)
 
 
-def test_checkout_that_shows_crlf_is_read_as_stored(lab: Lab) -> None:
+def test_checkout_with_crlf_is_read_as_stored(lab: Lab) -> None:
     root = lab.checkout()
     lab.git(root, "-c", "core.autocrlf=true", "clone", "-q", "-c", "core.autocrlf=true", str(root), "../windows")
     windows = lab.folder / "windows"
@@ -54,12 +54,12 @@ def test_containing_finds_words(lab: Lab) -> None:
 
 
 @pytest.mark.parametrize("path", ["python/../../secret", "python//etc/passwd", "python/sglang/../../../x"])
-def test_paths_that_lead_out_are_refused(lab: Lab, path: str) -> None:
+def test_paths_outside_of_the_tree_are_refused(lab: Lab, path: str) -> None:
     with pytest.raises(RefusedError):
         open_worktree(lab.checkout()).read(path)
 
 
-def test_symlink_that_leads_out_is_refused(lab: Lab) -> None:
+def test_symlink_out_of_the_tree_is_refused(lab: Lab) -> None:
     root = lab.checkout()
     (lab.folder / "secret.py").write_text("x = 1\n")
     (root / "python/sglang/srt/out.py").symlink_to(lab.folder / "secret.py")

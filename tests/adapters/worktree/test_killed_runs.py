@@ -1,4 +1,4 @@
-"""Killed, out of space, two at once: the next run finds the old tree or the new one, and says which."""
+"""After a kill, a full disk or a concurrent run, the worktree is as before or has the whole series."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import errno
 import os
 import shutil
 import subprocess
-import time
 from collections import Counter
 from functools import partial
 from typing import TYPE_CHECKING, NoReturn
@@ -36,8 +35,8 @@ def _make(lab: Lab, kind: str, number: int) -> Path:
     return root
 
 
-def _writer(lab: Lab, place: Worktree, *, commit: bool) -> Callable[[], object]:
-    return partial(write, place, lab.series(), commit=commit, branch=BRANCH)
+def _writer(lab: Lab, worktree: Worktree, *, commit: bool) -> Callable[[], object]:
+    return partial(write, worktree, lab.series(), commit=commit, branch=BRANCH)
 
 
 def _is_clean(lab: Lab, root: Path, kind: str) -> bool:
@@ -46,19 +45,19 @@ def _is_clean(lab: Lab, root: Path, kind: str) -> bool:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["git", "no-commit", "folder"])
-def test_killed_at_every_step_of_a_write(lab: Lab, kind: str) -> None:
+def test_write_killed_at_any_step_is_finished_or_rolled_back(lab: Lab, kind: str) -> None:
     seen: Counter[str] = Counter()
     for number in range(500):
         root = _make(lab, kind, number)
         before = snapshot(root)
-        place = open_worktree(root)
-        ended = die_at(number, _writer(lab, place, commit=kind == "git"))
+        worktree = open_worktree(root)
+        ended = die_at(number, _writer(lab, worktree, commit=kind == "git"))
         recovery = recover(open_worktree(root))
         seen[recovery.kind if recovery else "nothing"] += 1
-        place = open_worktree(root)
-        applied = read_applied(place)
+        worktree = open_worktree(root)
+        applied = read_applied(worktree)
         if applied:
-            assert applied_state(place, applied).kind == "intact"
+            assert applied_state(worktree, applied).kind == "intact"
         else:
             assert {k: v for k, v in snapshot(root).items() if ".patchtool" not in k} == before
         assert _is_clean(lab, root, kind)
@@ -67,7 +66,7 @@ def test_killed_at_every_step_of_a_write(lab: Lab, kind: str) -> None:
             assert lab.git(root, "branch", "--show-current") == (BRANCH if applied else "main")
             assert (BRANCH in lab.git(root, "branch")) == bool(applied)
         if number % 4 == 0 or ended:
-            # Whatever was found, the next runs work, and end where they should.
+            # The next runs work, and restore the original bytes.
             write(open_worktree(root), lab.series(), commit=kind == "git", branch=BRANCH)
             unapply(open_worktree(root))
             assert snapshot(root) == before
@@ -81,20 +80,20 @@ def test_killed_at_every_step_of_a_write(lab: Lab, kind: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["git", "folder"])
-def test_killed_at_every_step_of_an_unapply(lab: Lab, kind: str) -> None:
+def test_unapply_killed_at_any_step_can_be_finished(lab: Lab, kind: str) -> None:
     seen: Counter[str] = Counter()
     for number in range(500):
         root = _make(lab, kind, number)
         before = snapshot(root)
         write(open_worktree(root), lab.series(), commit=True, branch=BRANCH)
-        place = open_worktree(root)
-        ended = die_at(number, partial(unapply, place))
+        worktree = open_worktree(root)
+        ended = die_at(number, partial(unapply, worktree))
         recovery = recover(open_worktree(root))
         seen[recovery.kind if recovery else "nothing"] += 1
         assert _is_clean(lab, root, kind)
-        place = open_worktree(root)
-        applied = read_applied(place)
-        assert applied is None or applied_state(place, applied).kind == "intact"
+        worktree = open_worktree(root)
+        applied = read_applied(worktree)
+        assert applied is None or applied_state(worktree, applied).kind == "intact"
         unapply(open_worktree(root))
         assert snapshot(root) == before
         assert kind == "folder" or BRANCH not in lab.git(root, "branch")
@@ -105,11 +104,11 @@ def test_killed_at_every_step_of_an_unapply(lab: Lab, kind: str) -> None:
 
 
 @pytest.mark.slow
-def test_edited_after_a_kill_is_refused_and_kept(lab: Lab) -> None:
+def test_recovery_refuses_a_file_that_was_edited_after_the_kill(lab: Lab) -> None:
     root = lab.checkout()
-    place = open_worktree(root)
+    worktree = open_worktree(root)
     for number in range(500):
-        die_at(number, _writer(lab, place, commit=True))
+        die_at(number, _writer(lab, worktree, commit=True))
         if (root / A).read_bytes() != FILES["sglang/srt/a.py"]:
             break
         recover(open_worktree(root))
@@ -125,7 +124,7 @@ def test_edited_after_a_kill_is_refused_and_kept(lab: Lab) -> None:
 
 
 @pytest.mark.parametrize("commit", [True, False])
-def test_disk_full(lab: Lab, monkeypatch: pytest.MonkeyPatch, *, commit: bool) -> None:
+def test_write_to_a_full_disk_restores_every_file(lab: Lab, monkeypatch: pytest.MonkeyPatch, *, commit: bool) -> None:
     root = lab.checkout()
     before = snapshot(root)
     real = swap.stage
@@ -146,12 +145,12 @@ def test_disk_full(lab: Lab, monkeypatch: pytest.MonkeyPatch, *, commit: bool) -
     assert lab.git(root, "status", "--porcelain") == ""
 
 
-def test_disk_really_full(lab: Lab) -> None:
+def test_write_to_a_full_file_system_restores_every_file(lab: Lab) -> None:
     small = lab.folder / "small"
     small.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", str(small)]
     if os.geteuid() != 0 or subprocess.run(mount, check=False, capture_output=True).returncode:
-        pytest.skip("mounting needs root and its capabilities; the test above covers the answer")
+        pytest.skip("mounting needs root and its capabilities; the test above covers the error")
     try:
         root = lab.package(small).parent
         before = snapshot(root)
@@ -178,7 +177,7 @@ def test_disk_really_full(lab: Lab) -> None:
         subprocess.run(["umount", str(small)], check=True)
 
 
-def test_git_fails_in_the_middle(lab: Lab) -> None:
+def test_write_is_rolled_back_when_git_fails(lab: Lab) -> None:
     root = lab.checkout()
     before = snapshot(root)
     (root / ".git/index.lock").touch()
@@ -192,7 +191,7 @@ def test_git_fails_in_the_middle(lab: Lab) -> None:
     assert write(open_worktree(root), lab.series(), commit=True, branch=BRANCH).commits
 
 
-def test_interrupted_by_a_person(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_write_is_rolled_back_on_keyboard_interrupt(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     root = lab.checkout()
     before = snapshot(root)
 
@@ -207,21 +206,23 @@ def test_interrupted_by_a_person(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 @pytest.mark.parametrize("kind", ["git", "folder"])
-def test_two_at_once(lab: Lab, kind: str) -> None:
+def test_second_run_waits_for_the_lock(lab: Lab, kind: str) -> None:
     root = _make(lab, kind, 0)
-    place = open_worktree(root)
-    ready, tell = os.pipe()
+    worktree = open_worktree(root)
+    locked, report = os.pipe()
+    wait, release = os.pipe()
     child = os.fork()
     if child == 0:
         from patchtool.adapters.worktree.rollback import locked_worktree
 
-        with locked_worktree(place, 5):
-            os.write(tell, b"x")
-            time.sleep(1.0)
+        with locked_worktree(worktree, 5):
+            os.write(report, b"x")
+            os.read(wait, 1)
             os._exit(0)
-    os.read(ready, 1)
+    os.read(locked, 1)
     with pytest.raises(EnvironmentFault, match=str(child)) as caught:
-        write(place, lab.series(), commit=True, branch=BRANCH, lock_timeout=0.1)
+        write(worktree, lab.series(), commit=True, branch=BRANCH, lock_timeout=0.1)
     assert caught.value.exit_code is ExitCode.ENVIRONMENT
-    assert write(place, lab.series(), commit=True, branch=BRANCH, lock_timeout=20).changed == (A, B)
+    os.write(release, b"x")
+    assert write(worktree, lab.series(), commit=True, branch=BRANCH, lock_timeout=20).changed == (A, B)
     os.waitpid(child, 0)

@@ -1,4 +1,4 @@
-"""What a ``--tree`` may be, and what it is not."""
+"""Which folders ``--tree`` accepts, and which it refuses."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _with_version_py(lab: Lab) -> Path:
 
 
 @pytest.mark.parametrize("inside", ["", "python", "python/sglang", "python/sglang/srt"])
-def test_checkout_from_any_folder_inside(lab: Lab, inside: str) -> None:
+def test_opens_a_checkout_from_any_folder_inside(lab: Lab, inside: str) -> None:
     root = lab.checkout()
     found = open_worktree(root / inside)
     assert found.root == root
@@ -55,7 +55,7 @@ def test_checkout_from_any_folder_inside(lab: Lab, inside: str) -> None:
     assert found.release == Release("0.5.13")
 
 
-def test_folder_beside_the_package_in_a_checkout(lab: Lab) -> None:
+def test_opens_a_checkout_from_a_folder_beside_the_package(lab: Lab) -> None:
     root = lab.checkout()
     (root / "docs/deep").mkdir(parents=True)
     assert open_worktree(root / "docs/deep").root == root
@@ -69,21 +69,21 @@ def test_folder_beside_the_package_in_a_checkout(lab: Lab) -> None:
         pytest.param(_with_version_py, id="version"),
     ],
 )
-def test_plain_folders(lab: Lab, make: Callable[[Lab], Path]) -> None:
+def test_opens_unpacked_wheels_and_source_archives(lab: Lab, make: Callable[[Lab], Path]) -> None:
     root = make(lab)
     for path in (root, root / "sglang", root / "sglang/srt"):
         found = open_worktree(path)
         assert (found.root, found.checkout, found.release) == (root, None, Release("0.5.13"))
 
 
-def test_nothing_is_imported_and_the_release_may_be_unknown(lab: Lab) -> None:
+def test_release_detection_imports_nothing_from_the_tree(lab: Lab) -> None:
     package = lab.package(lab.folder / "w")
     (package / "version.py").write_text("raise SystemExit('ran')\n    __version__ = '0.0.0.dev0'\n")
     assert open_worktree(package).release is None
     assert "sglang" not in sys.modules
 
 
-def test_between_releases_is_no_release(lab: Lab) -> None:
+def test_development_version_is_not_a_release(lab: Lab) -> None:
     root = lab.checkout()
     (root / "python/sglang/_version.py").write_text("__version__ = version = '0.5.14.dev3+g1a2b3c'\n")
     assert open_worktree(root).release == Release("0.5.13"), "the tag knows better than a generated file"
@@ -91,14 +91,14 @@ def test_between_releases_is_no_release(lab: Lab) -> None:
     assert open_worktree(root).release is None
 
 
-def test_checkout_with_the_package_at_its_root(lab: Lab) -> None:
+def test_opens_a_checkout_with_the_package_at_its_root(lab: Lab) -> None:
     root = lab.checkout(prefix=".")
     found = open_worktree(root)
     assert found.checkout
     assert found.in_repository("python/sglang/srt/a.py") == "sglang/srt/a.py"
 
 
-def test_detached_and_linked_worktree(lab: Lab) -> None:
+def test_opens_a_detached_linked_worktree(lab: Lab) -> None:
     root = lab.checkout()
     linked = lab.folder / "linked"
     lab.git(root, "worktree", "add", "-q", "--detach", str(linked))
@@ -108,7 +108,7 @@ def test_detached_and_linked_worktree(lab: Lab) -> None:
     assert found.state_dir == root / ".git/worktrees/linked/patchtool"
 
 
-def test_virtual_environment_inside_another_project(lab: Lab) -> None:
+def test_virtual_environment_in_another_repository_is_a_plain_folder(lab: Lab) -> None:
     project = lab.folder / "project"
     project.mkdir()
     lab.git(project, "init", "-q")
@@ -123,7 +123,7 @@ def test_virtual_environment_inside_another_project(lab: Lab) -> None:
     assert found.state_dir == site / ".patchtool"
 
 
-def test_untracked_package_at_a_projects_root_is_a_plain_folder(lab: Lab) -> None:
+def test_untracked_package_at_a_repository_root_is_a_plain_folder(lab: Lab) -> None:
     project = lab.folder / "project"
     lab.package(project)
     lab.git(project, "init", "-q")
@@ -161,7 +161,7 @@ EDITABLE = [
 
 
 @pytest.mark.parametrize("mark", EDITABLE)
-def test_editable_install_is_followed_and_said(lab: Lab, mark: Callable[[Path, Path], None]) -> None:
+def test_editable_install_is_followed_with_a_note(lab: Lab, mark: Callable[[Path, Path], None]) -> None:
     source = lab.checkout("my source")
     site = lab.folder / "site-packages"
     site.mkdir()
@@ -172,7 +172,7 @@ def test_editable_install_is_followed_and_said(lab: Lab, mark: Callable[[Path, P
 
 
 @pytest.mark.parametrize("mark", EDITABLE)
-def test_editable_install_of_a_source_that_is_gone(lab: Lab, mark: Callable[[Path, Path], None]) -> None:
+def test_editable_install_with_a_missing_source_is_refused(lab: Lab, mark: Callable[[Path, Path], None]) -> None:
     site = lab.folder / "site-packages"
     site.mkdir()
     mark(site, lab.folder / "gone")
@@ -180,7 +180,7 @@ def test_editable_install_of_a_source_that_is_gone(lab: Lab, mark: Callable[[Pat
         open_worktree(site)
 
 
-def test_not_sglang(lab: Lab) -> None:
+def test_folder_without_sglang_is_refused(lab: Lab) -> None:
     stub = lab.folder / "stub"
     (stub / "sglang").mkdir(parents=True)
     (stub / "sglang/__init__.py").touch()
@@ -190,20 +190,20 @@ def test_not_sglang(lab: Lab) -> None:
     assert caught.value.hint
 
 
-def test_no_such_folder_or_a_file(lab: Lab) -> None:
+def test_missing_folder_or_a_file_is_an_input_error(lab: Lab) -> None:
     for path in (lab.folder / "nowhere", lab.package(lab.folder / "w") / "__init__.py"):
         with pytest.raises(InputError, match="is not a folder"):
             open_worktree(path)
 
 
-def test_bare_repository(lab: Lab) -> None:
+def test_bare_repository_is_refused(lab: Lab) -> None:
     lab.git(lab.folder, "clone", "-q", "--bare", str(lab.checkout()), "bare.git")
     with pytest.raises(RefusedError, match="git will not work") as caught:
         open_worktree(lab.folder / "bare.git")
     assert "work tree" in str(caught.value.cause)
 
 
-def test_worktree_of_a_repository_that_is_gone(lab: Lab) -> None:
+def test_worktree_of_a_missing_repository_is_refused(lab: Lab) -> None:
     root = lab.folder / "orphan"
     lab.package(root / "python")
     (root / ".git").write_text("gitdir: /nowhere/at/all\n")

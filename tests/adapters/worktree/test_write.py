@@ -1,4 +1,4 @@
-"""Writing a series: commits, files only, and every kind of tree."""
+"""Write a series as commits or to files only, in every kind of tree."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _clean(lab: Lab, root: Path) -> bool:
 
 @pytest.mark.parametrize("object_format", ["sha1", "sha256"])
 @pytest.mark.parametrize("prefix", ["python", "."])
-def test_commits_on_a_branch(lab: Lab, prefix: str, object_format: str) -> None:
+def test_write_commits_on_a_branch(lab: Lab, prefix: str, object_format: str) -> None:
     root = lab.checkout(prefix=prefix, object_format=object_format)
     base = lab.git(root, "rev-parse", "HEAD")
     index = lab.git(root, "ls-files", "-s")
@@ -41,7 +41,7 @@ def test_commits_on_a_branch(lab: Lab, prefix: str, object_format: str) -> None:
     assert lab.git(root, "symbolic-ref", "HEAD") == f"refs/heads/{BRANCH}"
     assert lab.git(root, "rev-list", "--reverse", f"{base}..HEAD").split() == list(done.commits)
     assert _clean(lab, root)
-    assert lab.git(root, "diff-files") == "", "even for those who look without a refresh"
+    assert lab.git(root, "diff-files") == "", "without a refresh of the index too"
     assert lab.git(root, "fsck", "--strict", "--no-dangling") == ""
     assert len(lab.git(root, "ls-files", "-s").splitlines()) == len(index.splitlines())
     assert lab.git(root, "rev-parse", "main") == base
@@ -57,12 +57,12 @@ def test_commits_on_a_branch(lab: Lab, prefix: str, object_format: str) -> None:
     assert lab.git(root, "log", "-1", "--format=%(trailers:key=Patchtool-Patch,valueonly)") == "second"
 
 
-def test_two_machines_get_the_same_commits(lab: Lab) -> None:
+def test_equal_checkouts_get_equal_commits(lab: Lab) -> None:
     first, second = lab.checkout("one"), lab.checkout("two")
     assert _write(lab, first).commits == _write(lab, second).commits
 
 
-def test_mode_is_kept_and_the_date_is_new(lab: Lab) -> None:
+def test_mode_is_kept_and_modification_time_is_new(lab: Lab) -> None:
     root = lab.checkout()
     file = root / A
     file.chmod(0o755)
@@ -73,7 +73,7 @@ def test_mode_is_kept_and_the_date_is_new(lab: Lab) -> None:
     assert lab.git(root, "ls-files", "-s", A).startswith("100755")
 
 
-def test_again_changes_nothing_and_says_so(lab: Lab) -> None:
+def test_repeated_write_changes_nothing(lab: Lab) -> None:
     root = lab.checkout()
     first = _write(lab, root)
     before = snapshot(root, git=True)
@@ -84,14 +84,14 @@ def test_again_changes_nothing_and_says_so(lab: Lab) -> None:
     assert {name for name in after if after[name] != before.get(name)} == set()
 
 
-def test_nothing_to_write(lab: Lab) -> None:
+def test_empty_series_changes_nothing(lab: Lab) -> None:
     root = lab.checkout()
     assert write(open_worktree(root), [], commit=True, branch=BRANCH).unchanged
     assert lab.git(root, "branch", "--format=%(refname:short)") == "main"
 
 
 @pytest.mark.parametrize(("patches", "commit"), [(1, True), (0, True), (2, False)])
-def test_another_wish_on_top_is_refused(lab: Lab, patches: int, *, commit: bool) -> None:
+def test_another_series_on_top_is_refused(lab: Lab, patches: int, *, commit: bool) -> None:
     root = lab.checkout()
     _write(lab, root)
     with pytest.raises(RefusedError, match="applied already") as caught:
@@ -99,7 +99,7 @@ def test_another_wish_on_top_is_refused(lab: Lab, patches: int, *, commit: bool)
     assert "unapply" in str(caught.value.hint)
 
 
-def test_done_already_is_seen_by_the_standard_library_and_two_processes(lab: Lab) -> None:
+def test_intact_series_is_recognized_with_two_processes_and_the_standard_library(lab: Lab) -> None:
     root = lab.checkout()
     _write(lab, root)
     script = f"""
@@ -117,7 +117,7 @@ assert not foreign, foreign
     subprocess.run([sys.executable, "-c", script], check=True, cwd=Path(__file__).parents[3])
 
 
-def test_a_commit_made_in_the_meantime_is_kept(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_commit_made_during_the_write_is_kept(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     root = lab.checkout()
     before = snapshot(root)
     real = swap.replace_files
@@ -134,7 +134,7 @@ def test_a_commit_made_in_the_meantime_is_kept(lab: Lab, monkeypatch: pytest.Mon
     assert _clean(lab, root)
 
 
-def test_a_file_saved_in_the_meantime_is_kept(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_file_edited_during_the_write_is_kept(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     root = lab.package(lab.folder / "site-packages").parent
     real = swap.replace_files
 
@@ -148,7 +148,7 @@ def test_a_file_saved_in_the_meantime_is_kept(lab: Lab, monkeypatch: pytest.Monk
     assert (root / AT).read_bytes() == b"mine = 1\n"
 
 
-def test_files_only(lab: Lab) -> None:
+def test_no_commit_edits_files_only(lab: Lab) -> None:
     root = lab.checkout()
     done = _write(lab, root, commit=False)
     assert (done.commits, done.branch) == ((), None)
@@ -159,7 +159,7 @@ def test_files_only(lab: Lab) -> None:
     assert _clean(lab, root)
 
 
-def test_plain_folder_and_the_record(lab: Lab) -> None:
+def test_plain_folder_is_written_recorded_and_restored(lab: Lab) -> None:
     root = lab.package(lab.folder / "site-packages").parent
     before = snapshot(root)
     done = _write(lab, root)
@@ -176,7 +176,7 @@ def test_plain_folder_and_the_record(lab: Lab) -> None:
     assert sorted(entry.name for entry in root.iterdir()) == ["sglang"]
 
 
-def test_hard_links_of_an_installer_keep_the_old_bytes(lab: Lab) -> None:
+def test_hard_links_keep_the_old_bytes(lab: Lab) -> None:
     root = lab.package(lab.folder / "site-packages").parent
     cached = lab.folder / "cache.py"
     cached.hardlink_to(root / AT)
@@ -185,7 +185,7 @@ def test_hard_links_of_an_installer_keep_the_old_bytes(lab: Lab) -> None:
     assert cached.read_bytes() == before != (root / AT).read_bytes()
 
 
-def test_no_program_of_the_person_runs(lab: Lab) -> None:
+def test_hooks_and_configured_programs_do_not_run(lab: Lab) -> None:
     root = lab.checkout()
     trap = lab.folder / "ran"
     hooks = root / ".git/hooks"
@@ -200,7 +200,7 @@ def test_no_program_of_the_person_runs(lab: Lab) -> None:
     assert not trap.exists()
 
 
-def test_variables_of_an_outer_git_are_not_followed(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_environment_of_an_outer_git_is_ignored(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     other, root = lab.checkout("other"), lab.checkout("ours")
     before = snapshot(other, git=True)
     for name, value in (
@@ -253,7 +253,7 @@ def _split_index(lab: Lab, root: Path) -> Path:
 
 
 @pytest.mark.parametrize("variant", [_detached, _worktree, _submodule, _shallow, _packed, _split_index])
-def test_kinds_of_checkout_there_and_back(lab: Lab, variant: object) -> None:
+def test_write_and_unapply_work_in_every_kind_of_checkout(lab: Lab, variant: object) -> None:
     assert callable(variant)
     root: Path = variant(lab, lab.checkout())
     head, refs = lab.git(root, "rev-parse", "HEAD"), lab.git(root, "for-each-ref")
@@ -270,7 +270,7 @@ def test_kinds_of_checkout_there_and_back(lab: Lab, variant: object) -> None:
 
 
 @pytest.mark.parametrize("how", ["autocrlf", "attribute"])
-def test_crlf_on_disk_and_lf_in_the_commit(lab: Lab, how: str) -> None:
+def test_checkout_with_crlf_is_committed_with_lf(lab: Lab, how: str) -> None:
     root = lab.checkout()
     if how == "attribute":
         (root / ".gitattributes").write_text("a.py text eol=crlf\n*lich.py text eol=crlf\n")
@@ -298,7 +298,7 @@ def test_crlf_on_disk_and_lf_in_the_commit(lab: Lab, how: str) -> None:
     assert _clean(lab, windows)
 
 
-def test_crlf_that_git_stores_stays(lab: Lab) -> None:
+def test_stored_crlf_is_kept(lab: Lab) -> None:
     from tests.adapters.worktree.conftest import patch
 
     root = lab.checkout()
@@ -324,7 +324,7 @@ def test_branch_with_other_commits_is_refused(lab: Lab) -> None:
     assert read_applied(open_worktree(root)) is None
 
 
-def test_our_own_branch_is_used_again(lab: Lab) -> None:
+def test_branch_with_the_same_commits_is_reused(lab: Lab) -> None:
     root = lab.checkout()
     first = _write(lab, root)
     lab.git(root, "checkout", "-q", "main")
@@ -336,7 +336,7 @@ def test_our_own_branch_is_used_again(lab: Lab) -> None:
     assert lab.git(root, "symbolic-ref", "--short", "HEAD") == BRANCH
 
 
-def test_official_ascend_image(lab: Lab) -> None:
+def test_untracked_and_renamed_files_of_the_ascend_image_are_kept(lab: Lab) -> None:
     root = lab.checkout()
     (root / "python/pyproject_npu.toml").replace(root / "python/pyproject.toml")
     (root / "python/sglang.egg-info").mkdir()
@@ -357,7 +357,7 @@ def test_official_ascend_image(lab: Lab) -> None:
     assert lab.git(root, "status", "--porcelain") == dirt
 
 
-def test_a_tree_of_another_owner(lab: Lab) -> None:
+def test_tree_of_another_owner_needs_safe_directory(lab: Lab) -> None:
     if os.geteuid() != 0:
         pytest.skip("only root can give files away")
     root = lab.checkout()
@@ -367,7 +367,7 @@ def test_a_tree_of_another_owner(lab: Lab) -> None:
         open_worktree(root)
     assert "safe.directory" in str(caught.value.cause)
     lab.git(lab.folder, "config", "--global", "safe.directory", str(root))
-    assert _write(lab, root).commits, "who owns the machine may allow it"
+    assert _write(lab, root).commits, "allowed by safe.directory"
     assert (root / A).stat().st_uid == 65534
     unapply(open_worktree(root))
     assert (root / A).stat().st_uid == 65534
