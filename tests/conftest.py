@@ -13,7 +13,7 @@ from pathlib import Path
 
 import platformdirs
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from patchtool.adapters.files import locked
 from patchtool.adapters.store.store import Store
@@ -24,14 +24,15 @@ Wheel = Callable[..., Path]
 Stored = Callable[[str], Store]
 
 # A busy machine must not fail a test.
-settings.register_profile("patchtool", deadline=None)
+settings.register_profile("patchtool", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("patchtool")
 
 # A shell starts background jobs with SIGINT ignored, and every process that a test starts would inherit that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# Downloads use the user's pip configuration, which `_sealed` hides from the tests. Read at import, before any fixture.
+# Downloads use the user's pip configuration, which `_isolated_environment` hides from the tests. Read at import, before
+# any fixture.
 _ENVIRONMENT = dict(os.environ)
 
 
@@ -45,7 +46,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(autouse=True)
-def _sealed(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+def _isolated_environment(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
     home = tmp_path_factory.mktemp("home")
     for name in os.environ:
         if name.startswith(("GIT_", "PIP_", "XDG_", "PATCHTOOL_", "MAKE", "MFLAGS")) or name.lower().endswith("_proxy"):
@@ -60,7 +61,7 @@ def _sealed(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monkey
 @pytest.fixture(scope="session")
 def test_cache() -> Path:
     """The folder of downloads, shared by all runs and all of their processes."""
-    with _unsealed():
+    with _user_environment():
         configured = os.environ.get("PATCHTOOL_TEST_CACHE")
         folder = Path(configured) if configured else platformdirs.user_cache_path("patchtool-tests")
     folder.mkdir(parents=True, exist_ok=True)
@@ -79,7 +80,7 @@ def wheel(test_cache: Path) -> Wheel:
         if path := cached(version, python, machine):
             return path
         _require_downloads(f"the wheel of {version}")
-        with locked(test_cache / "lock", 600):  # another process may have downloaded it in the meantime
+        with locked(test_cache / "lock", 3600):  # another process may have downloaded it in the meantime
             return cached(version, python, machine) or _download(test_cache, version, python, machine)
 
     return find
@@ -91,7 +92,7 @@ def _require_downloads(what: str) -> None:
 
 
 def _download(folder: Path, version: str, python: str, machine: str) -> Path:
-    with _unsealed():
+    with _user_environment():
         index = PyPI()
         artifacts = index.artifacts("sglang", Release(version))
         tag = f"{python}-{python}-"
@@ -106,7 +107,7 @@ def installed(test_cache: Path) -> Callable[[str], Path]:
 
     def find(requirement: str) -> Path:
         folder = test_cache / requirement.replace("==", "-")
-        with locked(test_cache / "lock", 600), _unsealed():
+        with locked(test_cache / "lock", 3600), _user_environment():
             if not folder.exists():
                 _require_downloads(requirement)
                 partial = folder.with_name(f"{folder.name}.new")
@@ -120,7 +121,7 @@ def installed(test_cache: Path) -> Callable[[str], Path]:
 
 
 @contextlib.contextmanager
-def _unsealed() -> Iterator[None]:
+def _user_environment() -> Iterator[None]:
     """The user's own environment, for downloads."""
     sealed = dict(os.environ)
     os.environ.clear()
@@ -136,7 +137,7 @@ def _unsealed() -> Iterator[None]:
 def source_archive(test_cache: Path) -> Path:
     """The source archive of 0.5.10, downloaded at most once; later releases have none."""
     path = test_cache / "sglang-0.5.10.tar.gz"
-    with locked(test_cache / "lock", 600), _unsealed():
+    with locked(test_cache / "lock", 3600), _user_environment():
         if not path.exists():
             _require_downloads(path.name)
             index = PyPI()

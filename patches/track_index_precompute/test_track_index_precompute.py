@@ -9,7 +9,7 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from patchtool.emulation.harness import BackendHarness
-from patchtool.emulation.shape import ModelShape, Tokens
+from patchtool.emulation.shape import LayerInputs, ModelShape
 from patchtool.emulation.testing import assert_close, assert_equal, matrix_test, record
 
 OWN = (3, 4, 5, 6)
@@ -38,16 +38,16 @@ class Prefill:
         for row, slot in enumerate(OWN, start=1):
             self.harness.bind(row, slot)
         self.prompts = [self.harness.tokens(LENGTH) for _ in OWN]
-        run = self.prompts[0].then(*self.prompts[1:])
+        run = LayerInputs.concat(*self.prompts)
         tracking = {} if mask is None else tracked(mask)
         batch = self.harness.batches.prefill(range(1, 5), [LENGTH] * 4, [0] * 4, **tracking)
         self.in_metadata, self.in_layers = Syncs(), Syncs()
         with self.in_metadata:
             self.harness.batches.prepare(batch, graph=False)
         with self.in_layers:
-            self.harness.through_layers(batch, run)
+            self.harness.forward(batch, run)
 
-    def window_is_of(self, slot: int, prompt: Tokens) -> None:
+    def window_is_of(self, slot: int, prompt: LayerInputs) -> None:
         window = self.harness.states.conv[:, slot]
         assert_close(f"window of tracked slot {slot}", window, prompt.qkv[:, -window.shape[1] :])
 

@@ -1,5 +1,7 @@
-"""Stubs for NPU-only packages, CPU reference kernels, and the harness that drives upstream.
+"""Running a release's own Ascend backends and Scheduler on a CPU.
 
-Everything here runs inside a cell's own process. Nothing here imports upstream at its top level, so that
-``install.install_emulation`` comes first.
+In: the folder of a release's tree, and for each run an overlay of changed files and a test function.
+Out: outcome, detail and recorded numbers of the test, and the stub attributes that upstream looked up.
+Invariants: nothing here knows patches; everything runs in a process of its own, where `install` precedes any import of
+upstream; what a release has is found by looking, never by version; calling an operator without a reference is an error.
 """

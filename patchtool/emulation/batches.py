@@ -1,4 +1,4 @@
-"""Forward batches of the release's own class, and its own metadata entry points."""
+"""Forward batches of the release's own class, and the release's own entry points that prepare their metadata."""
 
 from __future__ import annotations
 
@@ -8,18 +8,22 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 import torch
+from torch import Tensor
 
 from patchtool.emulation.upstream import import_srt
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+_LENGTH = 9
+"""Cached tokens of every request in a decode or verify batch."""
 
-class Batches:
-    """Makes batches for one backend.
+
+class BatchFactory:
+    """Creates batches for one backend.
 
     Args:
-        backend: The linear-attention backend whose metadata the batches prepare.
+        backend: The linear-attention backend that prepares metadata for the batches.
         speculative: Whether the batches belong to a speculative run.
     """
 
@@ -29,24 +33,21 @@ class Batches:
         algorithms = import_srt("speculative.spec_info").SpeculativeAlgorithm
         self._algorithm = algorithms.EAGLE if speculative else algorithms.NONE
 
-    def prefill(
-        self, rows: Sequence[int], lengths: Sequence[int], prefixes: Sequence[int], **tracking: torch.Tensor
-    ) -> Any:
-        """A batch of prompts.
+    def prefill(self, rows: Sequence[int], lengths: Sequence[int], prefixes: Sequence[int], **tracking: Tensor) -> Any:
+        """Create a batch of prompts.
 
         Args:
             rows: Request rows.
-            lengths: New tokens of each.
-            prefixes: Tokens of each that are cached already.
+            lengths: New tokens of each request.
+            prefixes: Cached tokens of each request.
             tracking: ``mamba_track_mask``, ``mamba_track_indices``, ``mamba_track_seqlens``, each ``[N]``.
         """
-        starts = [0, *accumulate(lengths)][:-1]
-        return self._make(
+        return self._create(
             "EXTEND",
             rows,
             tokens=sum(lengths),
             seq_lens=[prefix + length for prefix, length in zip(prefixes, lengths, strict=True)],
-            extend_start_loc=_int32(starts),
+            extend_start_loc=_int32([0, *accumulate(lengths)][:-1]),
             extend_seq_lens=_int32(lengths),
             extend_seq_lens_cpu=list(lengths),
             extend_prefix_lens=_int32(prefixes),
@@ -55,24 +56,19 @@ class Batches:
         )
 
     def decode(self, rows: Sequence[int]) -> Any:
-        """A batch of one token per request."""
-        return self._make("DECODE", rows, tokens=len(rows), seq_lens=[9] * len(rows))
+        """Create a batch of one token per request."""
+        return self._create("DECODE", rows, tokens=len(rows), seq_lens=[_LENGTH] * len(rows))
 
-    def verify(self, rows: Sequence[int], drafts: int, *, padding: int, **fields: torch.Tensor) -> Any:
-        """A batch of draft tokens per request; padded rows belong to request row 0 and have length 0."""
+    def verify(self, rows: Sequence[int], drafts: int, *, padding: int, **fields: Tensor) -> Any:
+        """Create a batch of ``drafts`` tokens per request; ``padding`` rows of length 0 refer to request row 0."""
         chain = types.SimpleNamespace(
-            draft_token_num=drafts,
-            topk=1,
-            retrieve_next_token=None,
-            retrive_next_token=None,
-            ragged_verify_layout=None,
+            draft_token_num=drafts, topk=1, retrieve_next_token=None, retrive_next_token=None, ragged_verify_layout=None
         )
-        lengths = [9] * len(rows) + [0] * padding
-        size = len(lengths)
-        return self._make(
+        lengths = [_LENGTH] * len(rows) + [0] * padding
+        return self._create(
             "TARGET_VERIFY",
             [*rows, *[0] * padding],
-            tokens=size * drafts,
+            tokens=len(lengths) * drafts,
             seq_lens=lengths,
             seq_lens_cpu=torch.tensor(lengths),
             spec_info=chain,
@@ -81,7 +77,7 @@ class Batches:
         )
 
     def prepare(self, batch: Any, *, graph: bool) -> None:
-        """Let the backend make its metadata, through the entry point that this release has for it."""
+        """Let the backend compute its metadata through the entry point that this release has for it."""
         backend = self._backend
         if not graph:
             backend.init_forward_metadata(batch)
@@ -99,7 +95,7 @@ class Batches:
                 batch.seq_lens_cpu,
             )
 
-    def _make(self, mode: str, rows: Sequence[int], *, tokens: int, seq_lens: list[int], **fields: object) -> Any:
+    def _create(self, mode: str, rows: Sequence[int], *, tokens: int, seq_lens: list[int], **fields: object) -> Any:
         """A ForwardBatch; fields that its constructor lacks are set as attributes, as upstream itself does."""
         values: dict[str, object] = {
             "forward_mode": getattr(self._classes.ForwardMode, mode),
@@ -121,5 +117,5 @@ class Batches:
         return batch
 
 
-def _int32(values: Sequence[int]) -> torch.Tensor:
+def _int32(values: Sequence[int]) -> Tensor:
     return torch.tensor(list(values), dtype=torch.int32)

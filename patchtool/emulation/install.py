@@ -1,4 +1,4 @@
-"""Turn this process into an emulated NPU host; called once, before anything of upstream is imported."""
+"""Turning this process into an emulated NPU host, once, before anything of upstream is imported."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from patchtool.emulation import stubs
-from patchtool.emulation.device import map_devices, npu_namespace
+from patchtool.emulation.device import enable_device_mapping, npu_namespace
 from patchtool.emulation.kernels import conv, delta, state, verify
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def install_emulation(tree: Path) -> None:
-    """Stand in for the NPU stack and put the tree under test first on the path.
+    """Install stubs, reference kernels and device mapping, and put the tree under test first on the path.
 
     Args:
         tree: The folder that holds ``sglang/``.
@@ -29,7 +29,7 @@ def install_emulation(tree: Path) -> None:
         NoReferenceError: Upstream or a real NPU package was imported already.
     """
     if "sglang" in sys.modules:
-        raise stubs.NoReferenceError("upstream was imported before the stand-ins")
+        raise stubs.NoReferenceError("upstream was imported before the stubs")
     stubs.install_stub_finder()
     torch.npu = sys.modules["torch.npu"] = npu_namespace()
     set_members("torch_npu", npu=torch.npu, _apply_patches=lambda _patches: None)
@@ -37,13 +37,13 @@ def install_emulation(tree: Path) -> None:
     for module, members in _references().items():
         set_members(module, **members)
     torch.ops.__dict__["npu"] = _NpuOperators()
-    _idle_triton_driver()
-    map_devices()
+    _set_triton_driver()
+    enable_device_mapping()
     sys.path.insert(0, str(tree))
 
 
 def _references() -> dict[str, dict[str, object]]:
-    """Which kernel stands where; two of torchair are only built, never run, when upstream is imported."""
+    """Members by module. Upstream's import creates the two of torchair but never runs them."""
     mamba, fla = "sgl_kernel_npu.mamba", "sgl_kernel_npu.fla"
     return {
         f"{mamba}.mamba_state_update_triton": by_name(state.move_intermediate_cache, state.conv_state_rollback),
@@ -59,65 +59,64 @@ def _references() -> dict[str, dict[str, object]]:
         f"{fla}.l2norm": {"l2norm_fwd": without_torch_modes(delta.l2_normalize)},
         f"{fla}.utils": by_name(verify.prepare_chunk_indices),
         "torchair": {"get_npu_backend": lambda **_: lambda graph, _inputs: graph},
-        "torchair.configs.compiler_config": {"CompilerConfig": _Settings},
+        "torchair.configs.compiler_config": {"CompilerConfig": _NestedSettings},
     }
 
 
 def by_name(*functions: Callable[..., object]) -> dict[str, object]:
-    """References under their own names, as members for ``set_members``."""
+    """References by their own names, as members for `set_members`."""
     return {function.__name__: without_torch_modes(function) for function in functions}
 
 
 def without_torch_modes(function: Callable[..., object]) -> Callable[..., object]:
-    """Run a reference without the device mapping: twice as fast, and a test that counts calls counts none of it."""
+    """Run a reference outside of torch modes: twice as fast, and modes that count a test's calls do not count it."""
 
     @wraps(function)
     def kernel(*args: object, **kwargs: object) -> object:
-        with torch._C.DisableTorchFunction():  # noqa: SLF001  the only switch that also turns modes off
+        with torch._C.DisableTorchFunction():  # noqa: SLF001  the only switch that also disables modes
             return function(*args, **kwargs)
 
     return kernel
 
 
 def set_members(name: str, **members: object) -> None:
-    """Import a stand-in through the finder and give it members that work."""
+    """Import a stub module and set members that work."""
     module = import_module(name)
-    for member, value in members.items():
-        setattr(module, member, value)
+    vars(module).update(members)
     parent, _, child = name.rpartition(".")
     if parent:
         setattr(import_module(parent), child, module)
 
 
 class _NpuOperators:
-    """``torch.ops.npu``: the references, and an error that names anything else."""
+    """``torch.ops.npu``: the references; any other operator is an error with its name."""
 
     def __init__(self) -> None:
         rules = (verify.recurrent_gated_delta_rule, verify.chunk_gated_delta_rule)
-        self.__dict__.update(by_name(*rules, conv.causal_conv1d, conv.causal_conv1d_update))
+        vars(self).update(by_name(*rules, conv.causal_conv1d, conv.causal_conv1d_update))
 
     def __getattr__(self, name: str) -> object:
         raise AttributeError(f"torch.ops.npu.{name} has no CPU reference")
 
 
-class _Settings(types.SimpleNamespace):
-    """A settings object of any depth."""
+class _NestedSettings(types.SimpleNamespace):
+    """Settings whose attributes are created on access, at any depth."""
 
     def __getattr__(self, name: str) -> object:
         if name.startswith("__"):
             raise AttributeError(name)
-        value = _Settings()
+        value = _NestedSettings()
         setattr(self, name, value)
         return value
 
 
-def _idle_triton_driver() -> None:
-    """Give Triton the driver that kernels ask about while they are decorated; without CANN there is none."""
+def _set_triton_driver() -> None:
+    """Set the driver that Triton's decorators query; the Ascend build of Triton has none without CANN."""
     from triton.runtime import driver
 
     try:
         driver.active.get_current_target()
-    except Exception:  # noqa: BLE001  the Ascend build of Triton raises whatever its compiler probe met
+    except Exception:  # noqa: BLE001  the exception depends on what its compiler probe finds
         limits = {"multiprocessor_count": 1, "max_shared_mem": 1 << 20, "num_aicore": 1, "num_vectorcore": 1}
         driver.set_active(
             types.SimpleNamespace(

@@ -1,4 +1,4 @@
-"""Trying other files for a few modules of a tree whose other modules are imported already."""
+"""Replacing a few modules of a tree by other files, while its other modules stay imported."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from importlib.abc import MetaPathFinder
 from importlib.util import resolve_name, spec_from_file_location
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from patchtool.domain.errors import EnvironmentFault
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def module_name(path: str) -> str:
-    """The module that a file of a tree is.
+    """Name the module of a file.
 
     Args:
         path: Relative to the folder that holds ``sglang/``.
@@ -29,10 +29,10 @@ def module_name(path: str) -> str:
 
 
 class ModuleOverlay(MetaPathFinder):
-    """Finds the changed modules of a tree in a folder of their own; the others stay where they are.
+    """Finds the changed modules of a tree in a folder of their own.
 
     Args:
-        root: Folder laid out like the tree, with the changed files only.
+        root: The changed files, in the tree's layout.
         tree: The folder that holds ``sglang/``.
     """
 
@@ -44,19 +44,19 @@ class ModuleOverlay(MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: types.ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Claim a changed module."""
+        """Find a changed module."""
         del path, target
         file = self.files.get(fullname)
         if file is None:
             return None
-        inner = [str(self._tree.joinpath(*fullname.split(".")))] if file.name == "__init__.py" else None
-        return spec_from_file_location(fullname, file, submodule_search_locations=inner)
+        package = [str(self._tree.joinpath(*fullname.split(".")))] if file.name == "__init__.py" else None
+        return spec_from_file_location(fullname, file, submodule_search_locations=package)
 
     def check(self) -> None:
-        """Make sure that no changed module came from elsewhere.
+        """Verify that every changed module was loaded from its changed file.
 
         Raises:
-            EnvironmentFault: One did, so whatever ran was not the tree under test.
+            EnvironmentFault: One was not, so the test did not run on the tree under test.
         """
         for name, file in self.files.items():
             loaded = sys.modules.get(name)
@@ -66,18 +66,12 @@ class ModuleOverlay(MetaPathFinder):
 
 @contextmanager
 def record_imports() -> Iterator[Mapping[str, set[str]]]:
-    """Record, for every module imported meanwhile, which modules imported it."""
+    """Record which modules import each module that is imported in the block."""
     importers: dict[str, set[str]] = {}
-    plain = builtins.__import__
+    original = builtins.__import__
 
-    def watched(
-        name: str,
-        globals: Mapping[str, object] | None = None,  # noqa: A002  the names of __import__
-        locals: Mapping[str, object] | None = None,  # noqa: A002
-        fromlist: Sequence[str] | None = (),
-        level: int = 0,
-    ) -> types.ModuleType:
-        imported = plain(name, globals, locals, fromlist, level)
+    def recording_import(name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0) -> Any:  # noqa: A002
+        imported = original(name, globals, locals, fromlist, level)
         importer = str((globals or {}).get("__name__", ""))
         package = str((globals or {}).get("__package__") or importer)
         target = resolve_name("." * level + name, package) if level else name
@@ -86,44 +80,44 @@ def record_imports() -> Iterator[Mapping[str, set[str]]]:
                 importers.setdefault(each, set()).add(importer)
         return imported
 
-    builtins.__import__ = watched
+    builtins.__import__ = recording_import
     try:
         yield importers
     finally:
-        builtins.__import__ = plain
+        builtins.__import__ = original
 
 
 def unload(modules: Collection[str], importers: Mapping[str, set[str]]) -> tuple[str, ...]:
-    """Take modules and all that was built on them out of this process, so that they are imported anew.
+    """Remove modules and all that imported them from ``sys.modules``, so that they are imported again.
 
     Args:
-        modules: Modules that will differ.
-        importers: As recorded while they were imported.
+        modules: Modules that will be replaced.
+        importers: From `record_imports`.
 
     Returns:
-        What was taken out, sorted.
+        The names of all removed modules, sorted.
     """
-    gone: set[str] = set()
-    waiting = [name for name in modules if name in sys.modules]
-    while waiting:
-        name = waiting.pop()
-        if name not in gone:
-            gone.add(name)
-            waiting += [each for each in importers.get(name, ()) if each.startswith("sglang.")]
-    for name in gone:
+    removed: set[str] = set()
+    pending = [name for name in modules if name in sys.modules]
+    while pending:
+        name = pending.pop()
+        if name not in removed:
+            removed.add(name)
+            pending += [each for each in importers.get(name, ()) if each.startswith("sglang.")]
+    for name in removed:
         module = sys.modules.pop(name, None)
         parent, _, child = name.rpartition(".")
         if module is not None and getattr(sys.modules.get(parent), child, None) is module:
             delattr(sys.modules[parent], child)
-    _refuse_stale(gone)
-    return tuple(sorted(gone))
+    _reject_stale_references(removed)
+    return tuple(sorted(removed))
 
 
-def _refuse_stale(gone: Collection[str]) -> None:
-    """Make sure that nothing that stays holds a class or function of a module that went."""
+def _reject_stale_references(removed: Collection[str]) -> None:
+    """Raise where a module that stays holds a class or function of a removed one."""
     for name, module in list(sys.modules.items()):
         for value in list(vars(module).values()) if name.startswith("sglang.") else ():
-            if isinstance(value, (type, types.FunctionType)) and value.__module__ in gone:
+            if isinstance(value, (type, types.FunctionType)) and value.__module__ in removed:
                 raise EnvironmentFault(
-                    f"{name} keeps {value.__module__}.{value.__qualname__} of a module to be replaced"
+                    f"{name} holds {value.__module__}.{value.__qualname__} of a module to be replaced"
                 )

@@ -1,4 +1,4 @@
-"""Importing once what every cell of a tree needs."""
+"""Importing the modules that every test of a tree needs, once before the worker forks."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ BACKEND_MODULES = (
     "server_args",
     "speculative.spec_info",
 )
-"""What the harness imports, below ``sglang.srt``, as far as a release has it."""
+"""Modules below ``sglang.srt`` that the harness imports, where a release has them."""
 SCHEDULER_MODULES = (
     "managers.scheduler",
     "models.qwen3_next",
@@ -32,23 +32,23 @@ SCHEDULER_MODULES = (
     "models.registry",
     "speculative.eagle_worker_v2",
 )
-"""What a whole server imports beside that."""
+"""Modules that a whole server imports besides those."""
 
 
 def preload_upstream(replaced: Sequence[str], drives: str = "backends") -> tuple[str, ...]:
-    """Import the rig's modules, then unload those that differ between cells.
+    """Import what the tests need, then unload the modules that differ between overlays.
 
     Args:
-        replaced: Modules that an overlay of any cell replaces.
-        drives: What the cells run, ``backends`` or ``scheduler``.
+        replaced: Modules that any overlay replaces.
+        drives: What the tests run, ``backends`` or ``scheduler``.
 
     Returns:
-        What was forgotten: those modules and all that was built on them.
+        The unloaded modules: the replaced ones and all that imported them.
     """
     with warnings.catch_warnings(), record_imports() as importers:
         warnings.simplefilter("ignore")
         for name in (*BACKEND_MODULES, "runtime_context", *(SCHEDULER_MODULES if drives == "scheduler" else ())):
             srt_member(name, "")
-        with suppress(ImportError, AttributeError):  # the cell that wants it says why it is not there
+        with suppress(ImportError, AttributeError):  # reported by the test that calls it
             commit_function()
     return unload(replaced, importers)

@@ -1,4 +1,4 @@
-"""Server settings as each release's backends read them: one global object, a context, or published bags."""
+"""Server settings in the forms in which releases read them: one global object, a context, or published groups."""
 
 from __future__ import annotations
 
@@ -12,11 +12,19 @@ from patchtool.emulation.upstream import import_srt, srt_member
 
 TINY_MODEL = Path(__file__).parent / "tiny"
 """A hybrid model's configuration, without weights."""
-_BAGS = ("spec", "memory", "exec", "schedule", "parallel", "device", "model")
+MODEL_ARGUMENTS = {
+    "model_path": str(TINY_MODEL),
+    "skip_tokenizer_init": True,
+    "device": "npu",
+    "attention_backend": "ascend",
+    "dtype": "float32",
+}
+"""Arguments of a release's ServerArgs to load it."""
+_GROUPS = ("spec", "memory", "exec", "schedule", "parallel", "device", "model")
 
 
-def settings_for(drafts: int | None, page_size: int) -> types.SimpleNamespace:
-    """The few values that pools and attention backends ask for.
+def server_settings(drafts: int | None, page_size: int) -> types.SimpleNamespace:
+    """Create the few settings that pools and attention backends read.
 
     Args:
         drafts: Tokens per verify step, or None without speculation.
@@ -36,19 +44,18 @@ def settings_for(drafts: int | None, page_size: int) -> types.SimpleNamespace:
 
 
 def publish(settings: types.SimpleNamespace) -> None:
-    """Make the settings global in the way this release reads them."""
+    """Make the settings global in the form that this release reads."""
     arguments = import_srt("server_args")
     arguments._global_server_args = settings  # noqa: SLF001  every release so far reads or shadows it
-    context_of, publish_args = srt_member("runtime_context", "get_context"), srt_member("runtime_context", "publish")
-    if not callable(context_of):
+    get_context, publish_args = srt_member("runtime_context", "get_context"), srt_member("runtime_context", "publish")
+    if not callable(get_context):
         arguments.set_global_server_args_for_scheduler(settings)
         return
-    context = context_of()
+    context = get_context()
     if callable(publish_args) and hasattr(arguments.ServerArgs, "resolve_once"):
-        resolved = _resolved(arguments.ServerArgs, settings.page_size)
-        publish_args(resolved, role="scheduler")
+        publish_args(_resolved(arguments.ServerArgs, settings.page_size), role="scheduler")
     elif hasattr(context, "config_bag"):
-        context._config_bags = {bag: _Bag(**vars(settings)) for bag in _BAGS}  # noqa: SLF001
+        context._config_bags = {group: _Group(**vars(settings)) for group in _GROUPS}  # noqa: SLF001
         context._server_args = settings  # noqa: SLF001
     elif hasattr(context, "set_server_args"):
         context.set_server_args(settings)
@@ -58,22 +65,14 @@ def publish(settings: types.SimpleNamespace) -> None:
 def _resolved(server_args: Any, page_size: int) -> object:
     """Real arguments, resolved by the release, for releases that publish nothing else."""
     arguments = server_args(
-        model_path=str(TINY_MODEL),
-        device="npu",
-        skip_tokenizer_init=True,
-        attention_backend="ascend",
-        disable_cuda_graph=True,
-        dtype="float32",
-        page_size=page_size,
-        max_total_tokens=256,
-        max_running_requests=4,
+        **MODEL_ARGUMENTS, disable_cuda_graph=True, page_size=page_size, max_total_tokens=256, max_running_requests=4
     )
     arguments.resolve_once()
     return arguments
 
 
-class _Bag(types.SimpleNamespace):
-    """A group of settings; what nobody set is None."""
+class _Group(types.SimpleNamespace):
+    """A group of settings; those not set are None."""
 
     def __getattr__(self, name: str) -> None:
         if name.startswith("__"):

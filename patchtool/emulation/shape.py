@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import torch
 
@@ -18,10 +18,10 @@ class ModelShape:
         head: Width of every head.
         kernel: Taps of the convolution.
         drafts: Tokens per verify step, or None without speculation.
-        slots: State slots beside the reserved slot 0.
-        requests: Request rows beside the reserved row 0.
+        slots: State slots besides the reserved slot 0.
+        requests: Request rows besides the reserved row 0.
         page: Tokens per KV page.
-        seed: Of the weights.
+        seed: Seed of the weights.
     """
 
     layers: int = 3
@@ -42,8 +42,14 @@ class ModelShape:
 
 
 @dataclass(frozen=True)
-class Tokens:
-    """Inputs of every layer for a run of tokens: ``qkv [L][T, channels]``, ``a`` and ``b`` ``[L][T, value_heads]``."""
+class LayerInputs:
+    """Inputs of every layer for a run of tokens; a slice selects tokens.
+
+    Args:
+        qkv: ``[L, T, channels]``.
+        a: ``[L, T, value_heads]``.
+        b: ``[L, T, value_heads]``.
+    """
 
     qkv: torch.Tensor
     a: torch.Tensor
@@ -52,15 +58,11 @@ class Tokens:
     def __len__(self) -> int:
         return int(self.qkv.shape[1])
 
-    def first(self, count: int) -> Tokens:
-        """The first tokens of the run."""
-        return Tokens(self.qkv[:, :count], self.a[:, :count], self.b[:, :count])
+    def __getitem__(self, tokens: slice) -> LayerInputs:
+        return LayerInputs(self.qkv[:, tokens], self.a[:, tokens], self.b[:, tokens])
 
-    def after(self, count: int) -> Tokens:
-        """The run without its first tokens."""
-        return Tokens(self.qkv[:, count:], self.a[:, count:], self.b[:, count:])
-
-    def then(self, *others: Tokens) -> Tokens:
-        """This run and others after it."""
-        runs = (self, *others)
-        return Tokens(*(torch.cat([getattr(run, name) for run in runs], dim=1) for name in ("qkv", "a", "b")))
+    @staticmethod
+    def concat(*runs: LayerInputs) -> LayerInputs:
+        """Concatenate runs of tokens."""
+        names = [field.name for field in fields(LayerInputs)]
+        return LayerInputs(*(torch.cat([getattr(run, name) for run in runs], dim=1) for name in names))

@@ -1,4 +1,8 @@
-"""Inert modules for packages that only exist on an NPU host: importable, recorded, and loud when called."""
+"""Stub modules for packages that only exist on an NPU host. They can be imported but not used.
+
+Attributes without a reference may be looked up, because upstream names them at import; every lookup is recorded, and a
+call raises an error with the attribute's name.
+"""
 
 from __future__ import annotations
 
@@ -13,23 +17,23 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 PACKAGES = ("torch_npu", "sgl_kernel_npu", "sgl_kernel", "torchair", "custom_ops", "torchvision")
-"""The whole allow list: nothing else is ever stood in for."""
+"""All packages with stubs."""
 
 ACCESSED_STUBS: dict[str, set[str]] = defaultdict(set)
-"""Attributes that had no reference, by module: what a run must be able to name."""
+"""Attributes without a reference that were looked up, by module."""
 
 
 class NoReferenceError(RuntimeError):
     """Upstream called something that has no CPU reference."""
 
 
-class _InertMeta(type):
-    """Makes classes that can be named, subclassed, put into annotations and used as decorators, but not called."""
+class _StubMeta(type):
+    """Creates classes that can be named, subclassed, annotated with and used as decorators, but not called."""
 
     def __getattr__(cls, name: str) -> object:
         if name.startswith("__"):
             raise AttributeError(name)
-        return uncallable(f"{cls.__module__}.{cls.__qualname__}", name)
+        return stub_attribute(f"{cls.__module__}.{cls.__qualname__}", name)
 
     def __call__(cls, *args: object, **kwargs: object) -> object:
         if len(args) == 1 and not kwargs and isinstance(args[0], (types.FunctionType, type)):
@@ -39,20 +43,16 @@ class _InertMeta(type):
     def __or__(cls, _other: object) -> Any:
         return cls
 
-    def __ror__(cls, _other: object) -> Any:
-        return cls
-
-    def __getitem__(cls, _key: object) -> object:
-        return cls
+    __ror__ = __getitem__ = __or__
 
 
-def uncallable(module: str, name: str) -> type:
-    """Make an attribute that may be looked at but not called."""
-    return _InertMeta(name, (), {"__module__": module})
+def stub_attribute(module: str, name: str) -> type:
+    """Create an attribute that may be looked up but not called."""
+    return _StubMeta(name, (), {"__module__": module})
 
 
 class StubModule(types.ModuleType):
-    """A module whose unknown attributes are inert, and recorded."""
+    """A module that creates and records unknown attributes."""
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
@@ -63,41 +63,40 @@ class StubModule(types.ModuleType):
         if name.startswith("__"):
             raise AttributeError(name)
         ACCESSED_STUBS[self.__name__].add(name)
-        value = sys.modules.get(f"{self.__name__}.{name}") or uncallable(self.__name__, name)
+        value = sys.modules.get(f"{self.__name__}.{name}") or stub_attribute(self.__name__, name)
         setattr(self, name, value)
         return value
 
 
 class StubFinder(MetaPathFinder, Loader):
-    """Serves the allow list before any installed package of the same name can be found.
+    """Finds stubs before installed packages of the same name.
 
-    An installed torch_npu without CANN breaks the import of torch itself, so this finder has to stand first.
+    An installed torch_npu without CANN breaks the import of torch itself, so this finder must come first.
     """
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: types.ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Claim a module of the allow list."""
+        """Find a module of the stub packages."""
         del path, target
-        allowed = fullname.partition(".")[0] in PACKAGES
-        return ModuleSpec(fullname, self, is_package=True) if allowed else None
+        return ModuleSpec(fullname, self, is_package=True) if fullname.partition(".")[0] in PACKAGES else None
 
     def create_module(self, spec: ModuleSpec) -> types.ModuleType:
-        """Make the stand-in."""
+        """Create the stub."""
         return StubModule(spec.name)
 
     def exec_module(self, module: types.ModuleType) -> None:
-        """Run nothing: a stand-in has no body."""
+        """Do nothing: a stub has no code."""
 
 
 def install_stub_finder() -> None:
-    """Put the finder in front of every other; refuses where a real package was imported before it.
+    """Put the finder before all others.
 
     Raises:
-        NoReferenceError: A package of the allow list is loaded already.
+        NoReferenceError: A real package of the same name is loaded already.
     """
     loaded = [name for name in PACKAGES if not isinstance(sys.modules.get(name, StubModule(name)), StubModule)]
     if loaded:
-        raise NoReferenceError(f"real packages were imported before the stand-ins: {', '.join(loaded)}")
+        raise NoReferenceError(f"real packages were imported before the stubs: {', '.join(loaded)}")
     if not any(isinstance(finder, StubFinder) for finder in sys.meta_path):
         sys.meta_path.insert(0, StubFinder())

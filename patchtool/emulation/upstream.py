@@ -1,4 +1,4 @@
-"""Meeting a release as it is: call what it has, with the parameters it takes; never by its version number."""
+"""Access to a release by what it has: its modules, its members and the parameters they take; never by its version."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ if TYPE_CHECKING:
 ROOT = "sglang.srt"
 T = TypeVar("T")
 
-_COMMIT = "commit_mamba_states_after_verify"
-_COMMIT_OF_WORKER = "_mamba_verify_update"
+_FUNCTION = "commit_mamba_states_after_verify"
+_METHOD = "_mamba_verify_update"
 
 
 class UnsupportedReleaseError(LookupError):
-    """The release lacks what a test drives, so it cannot say anything of that release.
+    """The release lacks what a test needs, so the test is skipped on it.
 
     Args:
-        what: The sentence's rest: what is missing.
+        what: What is missing.
     """
 
     def __init__(self, what: str) -> None:
-        super().__init__(f"this release cannot be driven: {what}")
+        super().__init__(f"this release is not supported: {what}")
 
 
 def import_srt(name: str) -> Any:
@@ -33,35 +33,36 @@ def import_srt(name: str) -> Any:
 
 
 def srt_member(name: str, member: str) -> Any:
-    """A member of ``sglang.srt.<name>``, or None where this release has no such module or member."""
-    full = f"{ROOT}.{name}"
+    """Look up a member of ``sglang.srt.<name>``; None where this release has no such module or member."""
+    full_name = f"{ROOT}.{name}"
     try:
-        found = import_module(full)
+        module = import_module(full_name)
     except ModuleNotFoundError as error:
-        if error.name is not None and full.startswith(error.name):
+        if error.name is not None and full_name.startswith(error.name):
             return None
         raise
-    return getattr(found, member, None)
+    return getattr(module, member, None)
 
 
-def call_supported(make: Callable[..., T], **offers: object) -> T:
-    """Call with those of the offered arguments that the signature has."""
-    parameters = inspect.signature(make).parameters.values()
-    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
-        return make(**offers)
-    names = {parameter.name for parameter in parameters}
-    return make(**{name: value for name, value in offers.items() if name in names})
+def call_supported(function: Callable[..., T], /, **arguments: object) -> T:
+    """Call a function with those of the arguments that its signature has."""
+    parameters = inspect.signature(function).parameters
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
+        return function(**arguments)
+    return function(**{name: value for name, value in arguments.items() if name in parameters})
 
 
 def commit_function() -> tuple[str, Callable[..., object]]:
-    """What the release commits a verify step with, and its name: a function, or before that a method of the worker.
+    """Find what the release commits a verify step with: a function, or in earlier releases a method of the worker.
+
+    Returns:
+        Its name and itself.
 
     Raises:
-        ImportError: What it needs is not installed.
+        ImportError: A package that it imports is not installed.
         AttributeError: The release has neither.
     """
-    function = srt_member("speculative.spec_utils", _COMMIT)
-    if function is not None:
-        return f"spec_utils.{_COMMIT}", function
+    if function := srt_member("speculative.spec_utils", _FUNCTION):
+        return f"spec_utils.{_FUNCTION}", function
     worker = srt_member("speculative.eagle_worker_v2", "EAGLEWorkerV2")
-    return f"EAGLEWorkerV2.{_COMMIT_OF_WORKER}", getattr(worker, _COMMIT_OF_WORKER)
+    return f"EAGLEWorkerV2.{_METHOD}", getattr(worker, _METHOD)

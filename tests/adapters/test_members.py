@@ -111,7 +111,7 @@ paths = st.lists(st.lists(component, min_size=1, max_size=3).map("/".join), min_
 
 
 @pytest.mark.slow
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])
 @example(['"a', "b ", " c", "d\\303\\251", "é/e"])
 @given(listed=paths)
 def test_accepted_paths_are_stored_unchanged_by_git(

@@ -1,4 +1,4 @@
-"""Real Triton kernels of a release's tree under Triton's interpreter, in a child process that runs what it is told."""
+"""Calls Triton kernels of a release's tree under Triton's interpreter, in a child process."""
 
 import contextlib
 import importlib
@@ -15,11 +15,11 @@ LAYERS = "sglang.srt.layers.attention"
 
 
 class Interpreter:
-    """The child; it ends with the ``with`` block.
+    """The child process; it is killed at the end of the ``with`` block.
 
     Args:
         tree: The folder that holds ``sglang/``.
-        environment: All variables of the child.
+        environment: The complete environment of the child.
     """
 
     def __init__(self, tree: Path, environment: dict[str, str]) -> None:
@@ -38,25 +38,25 @@ class Interpreter:
         """Call ``module:function`` below `LAYERS`.
 
         Returns:
-            What it returned, with the tensors that it was handed as they are afterwards, by name or position.
+            The result, and the arguments after the call by name or position.
 
         Raises:
-            AssertionError: The kernel raised, or the child is gone; with its words.
+            AssertionError: The kernel raised an error, or the child exited.
         """
         assert self._process.stdin
         assert self._process.stdout
         pickle.dump((name, args, kwargs), self._process.stdin)
         self._process.stdin.flush()
         try:
-            fault, result, after = pickle.load(self._process.stdout)
+            error, result, after = pickle.load(self._process.stdout)
         except EOFError:
-            raise AssertionError(f"the interpreter ended in {name}, exit code {self._process.wait()}") from None
-        assert not fault, f"{name}: {fault}"
+            raise AssertionError(f"the interpreter exited in {name} with code {self._process.wait()}") from None
+        assert not error, f"{name}: {error}"
         return result, after
 
 
 def serve(tree: Path) -> None:
-    """Answer calls until the other end closes; what upstream prints goes to standard error."""
+    """Answer calls until stdin is closed; upstream's output goes to stderr."""
     import torch
 
     from patchtool.emulation.install import install_emulation
@@ -71,36 +71,36 @@ def serve(tree: Path) -> None:
         except EOFError:
             return
         try:
-            # without the device mapping, which copies where Triton takes a tensor's own memory
+            # without the device mapping, which copies tensors where Triton needs their own memory
             with torch._C.DisableTorchFunction():
                 answer = "", _kernel(name)(*args, **kwargs), {**dict(enumerate(args)), **kwargs}
-        except Exception as error:  # noqa: BLE001  it is told, whatever it is
+        except Exception as error:  # noqa: BLE001  any error is reported to the caller
             answer = f"{type(error).__name__}: {error}", None, {}
         pickle.dump(answer, answers)
         answers.flush()
 
 
 def _complete_interpreter() -> None:
-    """Fill the gaps of triton-ascend's interpreter on a CPU; none of them touches what a kernel computes."""
+    """Add what triton-ascend's interpreter lacks on a CPU; none of it changes what a kernel computes."""
     import torch
     import triton
     from triton.runtime import interpreter
 
     torch.cpu.device = contextlib.nullcontext
-    # settings of an autotuned launch
+    # launch options of autotuned kernels
     interpreter.RESERVED_KWS += inspect.signature(triton.Config).parameters
-    # upstream keeps names of Triton's functions, and would keep those that cannot be interpreted
+    # before upstream imports Triton's functions by name, replace those that cannot be interpreted
     interpreter._patch_lang(types.SimpleNamespace(__globals__={"tl": triton.language}))
-    # a compiled kernel folds the bool on the left of ``bool & tensor``
+    # compiled kernels constant-fold ``bool & tensor``
     triton.language.core.tensor.__rand__ = lambda right, left: right & left
 
 
 def _kernel(name: str) -> Any:
-    """Find a function; ``module:function[grid]`` launches a bare kernel on a grid."""
+    """Look up a function, or a kernel with its launch grid for ``module:function[grid]``."""
     module, _, function = name.partition(":")
     function, _, grid = function.partition("[")
-    found = getattr(importlib.import_module(f"{LAYERS}.{module}"), function)
-    return found[tuple(int(size) for size in grid.rstrip("]").split(","))] if grid else found
+    kernel = getattr(importlib.import_module(f"{LAYERS}.{module}"), function)
+    return kernel[tuple(int(size) for size in grid.rstrip("]").split(","))] if grid else kernel
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-"""Each reference against a Triton kernel that a release ships: outputs, states, slots, storage.
+"""Comparisons of each reference with a Triton kernel of a release: outputs, states, slots, storage.
 
-What has no Triton kernel in a wheel is held against one that keeps the same contract: see the check.
+An operator without a Triton kernel in the wheel is compared with a kernel of the same contract, named in its check.
 """
 
 from typing import Any
@@ -15,7 +15,7 @@ CONV = "mamba.causal_conv1d_triton"
 KEY_HEADS, HEADS, K, V = 2, 4, 8, 16
 DIM, HISTORY, DRAFTS = 6, 3, 4
 HALF = {"rtol": 2e-3, "atol": 2e-3}
-"""Chunks are computed in half precision: the real kernel refuses fp32, and the interpreter cannot multiply bf16."""
+"""Chunks are computed in half precision: the kernel rejects fp32, and the interpreter cannot multiply bf16."""
 
 
 def ids(*values: int) -> Any:
@@ -71,7 +71,7 @@ def check_decode(kernels: Any) -> None:
 
 
 def check_verify(kernels: Any) -> None:
-    """``recurrent_gated_delta_rule`` is no Triton kernel; its contract is that of the wheel's verify."""
+    """``recurrent_gated_delta_rule`` is not a Triton kernel; its contract is that of the wheel's verify kernel."""
     rows, pool_view = 3, torch.randn(5, HEADS, K, V).transpose(-1, -2)
     (A_log, a, dt_bias, b), (q, k, v) = gates(rows * DRAFTS), heads(rows * DRAFTS)
     snapshots = torch.zeros(rows + 1, DRAFTS, HEADS, K, V).transpose(-1, -2)
@@ -109,7 +109,7 @@ def check_chunks(kernels: Any) -> None:
 
 
 def check_chunks_of_later_releases(kernels: Any) -> None:
-    """The V-major operator is no Triton kernel; its contract is that of the wheel's, its inputs of length one."""
+    """The V-major operator is not a Triton kernel; its contract is the chunk kernel's, with normalized inputs."""
     (q, k, v), g = heads(80, 16), -torch.rand(1, 80, HEADS)
     q, k, v = (x.half() for x in (delta.l2_normalize(q), delta.l2_normalize(k), v))
     beta, pool, starts = torch.rand(1, 80, HEADS).half(), torch.randn(2, HEADS, V, 16), torch.tensor([0, 70, 80])
@@ -181,7 +181,7 @@ def check_convolution_of_drafts(kernels: Any) -> None:
 
 
 def check_rollback(kernels: Any) -> None:
-    """The rollback is the NPU's own; what it must leave is the window that the wheel's kernel saves at that step."""
+    """The wheel has no rollback kernel; the result must be the window that its conv kernel saves at that step."""
     x, weight, slots, steps = torch.randn(3, DRAFTS, DIM), torch.randn(DIM, HISTORY + 1), ids(3, 2, 1), ids(2, 0, 3)
     pool = torch.randn(1, 5, HISTORY + DRAFTS - 1, DIM)
     saved = torch.zeros(3, DRAFTS, DIM, HISTORY)
@@ -197,10 +197,10 @@ def check_rollback(kernels: Any) -> None:
 
 
 def check_commit(kernels: Any) -> None:
-    """The NPU's mover is not in the wheel; the wheel's scatter keeps its contract, row i for request i."""
+    """The wheel has no ``move_intermediate_cache``; its scatter has the same contract, with row i for request i."""
     pool, snapshots = torch.randn(2, 5, HEADS, K, V).transpose(-1, -2), torch.randn(2, 3, DRAFTS, HEADS, V, K)
     slots, steps = ids(4, 1, 2), ids(3, -1, 0)
-    # the function around this kernel insists on CUDA tensors
+    # the function that launches this kernel requires CUDA tensors
     _, after = kernels(
         "mamba.mamba_state_scatter_triton:_fused_mamba_state_scatter_with_mask_kernel[3,2,1]", snapshots, pool, slots,
         steps, HEADS * K * V, *snapshots.stride()[:3], *pool.stride()[:2], 3, DRAFTS, 5, BLOCK_SIZE=1024,

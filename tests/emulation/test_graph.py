@@ -1,4 +1,4 @@
-"""Graphs that replay a closure, captured as the releases' runners capture it."""
+"""Graphs that replay a closure, captured in the way of the releases' graph runners."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -20,34 +20,34 @@ def captured(closure: Any) -> tuple[ReplayedGraph, Any]:
     return graph, out
 
 
-def test_a_replay_reads_the_static_buffers_and_writes_the_static_output() -> None:
+def test_replay_reads_static_buffers_and_writes_static_output() -> None:
     buffer = torch.tensor([1.0])
     graph, out = captured(lambda: SimpleNamespace(logits=buffer * 2, nothing=None))
-    kept = out.logits
+    logits = out.logits
     buffer.fill_(21)
     graph.update(cpu_update_input=[{}])
     graph.replay()
-    assert out.logits is kept
-    assert kept.tolist() == [42]
+    assert out.logits is logits
+    assert logits.tolist() == [42]
 
 
-def test_a_replay_without_a_capture_is_refused() -> None:
+def test_replay_without_capture_raises() -> None:
     graph = ReplayedGraph()
     graph.update(cpu_update_input=[{}])
     with pytest.raises(RuntimeError, match="without a capture"):
         graph.replay()
 
 
-def test_a_capture_that_is_not_understood_names_its_function() -> None:
-    def otherwise() -> None:
+def test_capture_without_known_closure_names_the_function() -> None:
+    def other_runner() -> None:
         with Capture(ReplayedGraph()):
             pass
 
-    with pytest.raises(UnsupportedReleaseError, match="otherwise names neither run_once_fn nor forward_fn"):
-        otherwise()
+    with pytest.raises(UnsupportedReleaseError, match="other_runner has neither run_once_fn nor forward_fn"):
+        other_runner()
 
 
-def test_an_error_inside_a_capture_comes_out() -> None:
+def test_error_inside_capture_propagates() -> None:
     def broken() -> None:
         raise KeyError("mine")
 

@@ -1,4 +1,4 @@
-"""The references against each other and against the words of their contracts."""
+"""The references agree with each other and with their contracts."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from patchtool.emulation.kernels.storage import storage_view  # noqa: E402
 
 
 @pytest.fixture(autouse=True)
-def _repeatable() -> None:
+def _seed() -> None:
     torch.manual_seed(0)
 
 
@@ -20,20 +20,20 @@ def index(*values: int) -> Any:
     return torch.tensor(values)
 
 
-def test_states_are_addressed_as_they_are_stored() -> None:
+def test_storage_view_is_row_major() -> None:
     pool = torch.arange(2.0 * 3 * 4 * 5).view(2, 3, 4, 5).transpose(-1, -2)
     stored = storage_view(pool)
     assert stored.shape == pool.shape
     assert stored[1, 2].flatten().tolist() == list(range(100, 120))
 
 
-def test_move_takes_each_row_at_its_step_and_skips_the_negative() -> None:
+def test_move_copies_each_row_at_its_step_and_skips_negative_steps() -> None:
     pool, steps = torch.zeros(2, 5, 1, 2, 2), torch.randn(2, 3, 4, 1, 2, 2)
     state.move_intermediate_cache(pool, steps, index(4, 1, 2), index(0, 1, 2), index(3, -1, 0))
     assert torch.equal(pool[:, 4], steps[:, 0, 3])
     assert torch.equal(pool[:, 2], steps[:, 2, 0])
     assert pool[:, [0, 1, 3]].abs().sum() == 0
-    with pytest.raises(ValueError, match="unequal lengths"):
+    with pytest.raises(ValueError, match="different lengths"):
         state.move_intermediate_cache(pool, steps, index(4), index(0, 1), index(3))
 
 
@@ -41,21 +41,21 @@ def test_move_takes_each_row_at_its_step_and_skips_the_negative() -> None:
     ("step", "window"),
     [(3, [0, 1, 2, 3, 4, 5]), (1, [0, 1, 0, 1, 2, 3]), (-1, [0, 1, 2, 3, 4, 5])],
 )
-def test_rollback_moves_right_and_keeps_the_front(step: Any, window: Any) -> None:
+def test_rollback_shifts_right_and_keeps_the_front(step: Any, window: Any) -> None:
     pool = torch.arange(6.0).view(1, 1, 6, 1).repeat(1, 2, 1, 1)
     state.conv_state_rollback(pool, index(1), index(step), 4)
     assert pool[0, 1, :, 0].tolist() == window
     assert pool[0, 0, :, 0].tolist() == [0, 1, 2, 3, 4, 5]
 
 
-def test_rollback_of_a_view_is_lost_as_on_the_device() -> None:
+def test_rollback_of_non_contiguous_pool_is_lost_as_on_the_device() -> None:
     pool = torch.arange(12.0).view(1, 1, 2, 6).transpose(-1, -2)
     before = pool.clone()
     state.conv_state_rollback(pool, index(0), index(0), 4)
     assert torch.equal(pool, before)
 
 
-def test_convolution_of_a_sequence_equals_that_of_its_tokens() -> None:
+def test_convolution_of_sequence_equals_convolution_of_its_tokens() -> None:
     x, weight, bias = torch.randn(6, 5), torch.randn(6, 4), torch.randn(6)
     whole, single = torch.randn(3, 6, 3), torch.zeros(3, 6, 3)
     single.copy_(whole)
@@ -68,7 +68,7 @@ def test_convolution_of_a_sequence_equals_that_of_its_tokens() -> None:
     assert torch.allclose(whole, single)
 
 
-def test_drafts_read_the_end_of_the_window_and_slide_it() -> None:
+def test_convolution_of_drafts_reads_and_shifts_the_window() -> None:
     x, weight = torch.randn(1, 4, 6), torch.randn(4, 6)
     pool = torch.randn(2, 3 + 3, 6)
     before = pool.clone()
@@ -103,7 +103,7 @@ def test_verify_equals_prefill_at_every_step() -> None:
         assert torch.allclose(out[0, : step + 1], plain[0], atol=1e-5)
 
 
-def test_the_later_row_wins_a_shared_slot() -> None:
+def test_later_row_overwrites_a_shared_slot() -> None:
     qkv, pool, shared = torch.randn(2, 1, 24), torch.zeros(3, 1, 8, 8), torch.zeros(1, 1, 8, 8)
     arguments = {
         "beta": torch.randn(2, 1, 1),

@@ -1,4 +1,4 @@
-"""The references that only a whole server calls, against torch's own functions and the words of their contracts."""
+"""The references that only a whole server calls agree with torch's functions and with their contracts."""
 
 from typing import Any
 
@@ -11,19 +11,19 @@ from patchtool.emulation.kernels import attention, drafts, layers  # noqa: E402
 
 
 @pytest.fixture(autouse=True)
-def _repeatable() -> None:
+def _seed() -> None:
     torch.manual_seed(0)
 
 
 def paged(lengths: list[int], page: int, width: int) -> tuple[Any, Any, list[Any], list[Any]]:
-    """A cache with the requests' pages in random places, its tables, and the keys and values in order."""
+    """Caches with the requests' pages in random order, the page tables, and the keys and values in token order."""
     pages = [-(-length // page) for length in lengths]
-    places = torch.randperm(sum(pages) + 2)
+    order = torch.randperm(sum(pages) + 2)
     table = torch.zeros(len(lengths), max(pages), dtype=torch.int64)
-    caches, start = torch.randn(2, len(places), page, width), 0
+    caches, start = torch.randn(2, len(order), page, width), 0
     texts: tuple[list[Any], list[Any]] = ([], [])
     for row, count in enumerate(pages):
-        table[row, :count] = places[start : start + count]
+        table[row, :count] = order[start : start + count]
         for cache, text in zip(caches, texts, strict=True):
             text.append(cache[table[row, :count]].flatten(0, 1)[: lengths[row]])
         start += count
@@ -31,7 +31,7 @@ def paged(lengths: list[int], page: int, width: int) -> tuple[Any, Any, list[Any
 
 
 @pytest.mark.parametrize("page", [1, 4])
-def test_attention_over_pages_is_causal_attention_over_the_text(page: Any) -> None:
+def test_attention_over_pages_equals_causal_attention(page: Any) -> None:
     heads, shared, width, lengths, new = 4, 2, 8, [9, 5, 7], [3, 1, 7]
     (keys, values), table, texts, contents = paged(lengths, page, shared * width)
     query = torch.randn(sum(new), heads, width)
@@ -60,19 +60,19 @@ def test_attention_over_pages_is_causal_attention_over_the_text(page: Any) -> No
         assert torch.allclose(out.split(new)[row], want.transpose(0, 1), atol=1e-6)
 
 
-def test_heads_may_be_one_with_their_width_and_the_result_in_a_given_tensor() -> None:
+def test_bsh_layout_and_out_variant_equal_bsnd_layout() -> None:
     (keys, values), table, _, _ = paged([5, 3], 2, 8)
     query = torch.randn(2, 1, 2, 8)
-    same: Any = {"num_heads": 2, "num_key_value_heads": 1, "scale": 0.3, "block_table": table, "block_size": 2}
-    same["actual_seq_lengths_kv"] = [5, 3]
-    want, _ = attention.npu_fused_infer_attention_score(query, keys, values, input_layout="BSND", **same)
-    given: Any = torch.empty(2, 1, 16)
+    options: Any = {"num_heads": 2, "num_key_value_heads": 1, "scale": 0.3, "block_table": table, "block_size": 2}
+    options["actual_seq_lengths_kv"] = [5, 3]
+    want, _ = attention.npu_fused_infer_attention_score(query, keys, values, input_layout="BSND", **options)
+    result: Any = torch.empty(2, 1, 16)
     workspace = attention._npu_fused_infer_attention_score_get_max_workspace(query, keys, values)
     into: Any = attention.npu_fused_infer_attention_score
     into.out(
-        query.flatten(2), keys, values, input_layout="BSH", workspace=workspace, out=[given, torch.empty(1)], **same
+        query.flatten(2), keys, values, input_layout="BSH", workspace=workspace, out=[result, torch.empty(1)], **options
     )
-    assert torch.equal(given, want.flatten(2))
+    assert torch.equal(result, want.flatten(2))
 
 
 def one_token(lengths: list[int]) -> Any:
@@ -94,7 +94,7 @@ def one_token(lengths: list[int]) -> Any:
 
 
 @pytest.mark.parametrize("name", ["actual_seq_kvlen", "actual_seq_lengths_kv"])
-def test_a_replay_sees_the_host_values_that_were_brought(name: Any) -> None:
+def test_host_inputs_override_captured_values(name: Any) -> None:
     torch.manual_seed(0)
     want = one_token([6])
     torch.manual_seed(0)
@@ -105,7 +105,7 @@ def test_a_replay_sees_the_host_values_that_were_brought(name: Any) -> None:
     assert not torch.equal(one_token([3]), want)
 
 
-def test_several_tokens_without_a_mask_are_refused() -> None:
+def test_several_tokens_without_mask_raise() -> None:
     with pytest.raises(ValueError, match="without a mask"):
         attention.npu_fused_infer_attention_score(
             torch.zeros(2, 1, 8),
@@ -125,7 +125,7 @@ def test_several_tokens_without_a_mask_are_refused() -> None:
     ("drafted", "chosen", "count"),
     [([5, 6, 7], [5, 6, 7, 8], 3), ([5, 9, 7], [5, 6, 7, 8], 1), ([9, 6, 7], [5, 6, 7, 8], 0)],
 )
-def test_drafts_are_accepted_up_to_the_first_that_was_not_chosen(drafted: Any, chosen: Any, count: Any) -> None:
+def test_drafts_are_accepted_up_to_the_first_mismatch(drafted: Any, chosen: Any, count: Any) -> None:
     rows = torch.arange(8).view(2, 4)
     predicts, accepted, counts = torch.zeros(8, dtype=torch.int64), torch.full((2, 4), -1), torch.zeros(2)
     candidates = torch.tensor([[1, 2, 3, 4], [4, *drafted]])
@@ -137,7 +137,7 @@ def test_drafts_are_accepted_up_to_the_first_that_was_not_chosen(drafted: Any, c
     assert predicts[4:].tolist() == [*chosen[: count + 1], *[0] * (3 - count)]
 
 
-def test_a_chain_is_laid_out_behind_each_text() -> None:
+def test_chain_positions_links_and_masks() -> None:
     lengths, size = torch.tensor([2, 5]), 3
     positions: Any = torch.zeros(6, dtype=torch.int64)
     rows: Any = torch.zeros(3, 2, size, dtype=torch.int64)
@@ -156,14 +156,14 @@ def test_a_chain_is_laid_out_behind_each_text() -> None:
         )
 
 
-def test_the_last_page_is_filled_before_a_free_one_is_taken() -> None:
+def test_allocation_fills_the_last_page_first() -> None:
     out = torch.zeros(6, dtype=torch.int64)
     lengths = (torch.tensor([3, 4]), torch.tensor([6, 7]), torch.tensor([14, 23]))
     drafts.AllocExtend()[(2,)](*lengths, torch.tensor([8, 9]), out, 2, 4, 8)
     assert out.tolist() == [15, 32, 33, 36, 37, 38]
 
 
-def test_slots_between_two_offsets_are_gathered() -> None:
+def test_cache_loc_update_gathers_slots_between_offsets() -> None:
     out = torch.full((5,), -1)
     drafts.cache_loc_update(
         torch.tensor([1, 0]), torch.arange(20).view(2, 10), torch.tensor([2, 0]), torch.tensor([5, 2]), out
@@ -171,7 +171,7 @@ def test_slots_between_two_offsets_are_gathered() -> None:
     assert out.tolist() == [12, 13, 14, 0, 1]
 
 
-def test_heads_turn_by_their_distance_only() -> None:
+def test_rotary_scores_depend_on_distance_only() -> None:
     angles = torch.arange(32)[:, None] * torch.tensor([1.0, 0.1])
     table = torch.cat([angles.cos(), angles.sin()], -1)
     query, key = torch.randn(1, 8), torch.randn(1, 8)
@@ -185,7 +185,7 @@ def test_heads_turn_by_their_distance_only() -> None:
     assert not torch.allclose(score(9, 4), score(9, 5), atol=1e-5)
 
 
-def test_packed_projections_come_apart_group_by_group() -> None:
+def test_packed_projections_are_split_by_group() -> None:
     groups, shared, width = 2, 2, 3
     one = 2 * width + 2 * shared * width
     mixed, z, b, a = layers.fused_qkvzba_split_reshape_cat(
@@ -200,7 +200,7 @@ def test_packed_projections_come_apart_group_by_group() -> None:
     assert (b[0].tolist(), a[0].tolist()) == ([0, 1, 4, 5], [2, 3, 6, 7])
 
 
-def test_packed_attention_projections_equal_norm_and_rotation_apart() -> None:
+def test_split_norm_rope_equals_separate_operators() -> None:
     heads, shared, width, turning = 2, 1, 8, 4
     qkv, weight = torch.randn(3, (2 * heads + 2 * shared) * width), torch.randn(width)
     angles = torch.arange(3)[:, None] * torch.tensor([1.0, 0.1])

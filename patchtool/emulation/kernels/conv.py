@@ -1,40 +1,41 @@
-"""Causal depthwise convolutions over a window that lives in a slot of a pool."""
+"""Causal depthwise convolutions whose windows are kept in the slots of a pool."""
 
 from __future__ import annotations
 
 import itertools
 
 import torch
+from torch import Tensor
 from torch.nn import functional as F  # noqa: N812  torch's own spelling
 
 
 def causal_conv1d_fn_npu(
-    x: torch.Tensor,
-    weight: torch.Tensor,
-    bias: torch.Tensor | None = None,
-    query_start_loc: torch.Tensor | None = None,
-    cache_indices: torch.Tensor | None = None,
-    has_initial_state: torch.Tensor | None = None,
-    conv_states: torch.Tensor | None = None,
+    x: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    query_start_loc: Tensor | None = None,
+    cache_indices: Tensor | None = None,
+    has_initial_state: Tensor | None = None,
+    conv_states: Tensor | None = None,
     activation: str | None = "silu",
     pad_slot_id: int = -1,
     **_: object,
-) -> torch.Tensor:
-    """Convolve whole sequences; each slot's window ends as the last inputs of its sequence.
+) -> Tensor:
+    """Convolve whole sequences and store the last inputs of each in its slot's window.
 
     Args:
         x: ``[dim, T]``, sequences back to back.
         weight: ``[dim, K]``.
         bias: ``[dim]``.
-        query_start_loc: ``[N + 1]`` starts of the sequences.
+        query_start_loc: ``[N + 1]`` start of each sequence, and the end.
         cache_indices: ``[N]`` slots.
-        has_initial_state: ``[N]``; False starts from zeros whatever the slot holds.
+        has_initial_state: ``[N]``; False starts from zeros instead of the slot's window.
         conv_states: ``[P, dim, K - 1]``, changed in place.
         activation: ``silu`` or None.
-        pad_slot_id: A slot id that stands for "no sequence".
+        pad_slot_id: The slot id of padding.
     """
     if query_start_loc is None or cache_indices is None or has_initial_state is None or conv_states is None:
-        raise ValueError("causal_conv1d_fn_npu: the reference needs starts, slots, initial flags and a pool")
+        raise ValueError("causal_conv1d_fn_npu: no reference without starts, slots, initial flags and a pool")
     keep = weight.shape[1] - 1
     out = torch.zeros_like(x)
     starts = query_start_loc.tolist()
@@ -50,17 +51,17 @@ def causal_conv1d_fn_npu(
 
 
 def causal_conv1d_update_npu(
-    x: torch.Tensor,
-    conv_state: torch.Tensor,
-    weight: torch.Tensor,
-    bias: torch.Tensor | None = None,
+    x: Tensor,
+    conv_state: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
     activation: str | None = None,
-    cache_seqlens: torch.Tensor | None = None,
-    conv_state_indices: torch.Tensor | None = None,
+    cache_seqlens: Tensor | None = None,
+    conv_state_indices: Tensor | None = None,
     pad_slot_id: int = -1,
     **_: object,
-) -> torch.Tensor:
-    """Convolve one token per request and let each window slide by it.
+) -> Tensor:
+    """Convolve one token per request and shift it into each window.
 
     Args:
         x: ``[N, dim]``.
@@ -68,12 +69,12 @@ def causal_conv1d_update_npu(
         weight: ``[dim, K]``.
         bias: ``[dim]``.
         activation: ``silu`` or None.
-        cache_seqlens: Must be None; circular windows have no reference.
+        cache_seqlens: Must be None; there is no reference for circular windows.
         conv_state_indices: ``[N]`` slots.
-        pad_slot_id: A slot id that stands for "no request".
+        pad_slot_id: The slot id of padding.
     """
     if cache_seqlens is not None or conv_state_indices is None:
-        raise ValueError("causal_conv1d_update_npu: the reference needs slots and knows no circular windows")
+        raise ValueError("causal_conv1d_update_npu: no reference without slots or with circular windows")
     out = torch.zeros_like(x)
     for row, slot in enumerate(conv_state_indices.tolist()):
         if slot == pad_slot_id:
@@ -86,16 +87,16 @@ def causal_conv1d_update_npu(
 
 
 def causal_conv1d_update_v2(
-    x: torch.Tensor,
-    conv_state: torch.Tensor,
-    weight: torch.Tensor,
-    bias: torch.Tensor | None = None,
+    x: Tensor,
+    conv_state: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
     activation: str | None = None,
-    conv_state_indices: torch.Tensor | None = None,
-    num_accepted_tokens: torch.Tensor | None = None,
+    conv_state_indices: Tensor | None = None,
+    num_accepted_tokens: Tensor | None = None,
     pad_slot_id: int = -1,
     **_: object,
-) -> torch.Tensor:
+) -> Tensor:
     """Convolve several draft tokens per request and append them to each window.
 
     Args:
@@ -105,12 +106,12 @@ def causal_conv1d_update_v2(
         bias: ``[dim]``.
         activation: ``silu`` or None.
         conv_state_indices: ``[N]`` slots.
-        num_accepted_tokens: ``[N]``; the history starts one less than this into the window. None: it starts at 0, and
-            only K - 1 entries are kept.
-        pad_slot_id: A slot id that stands for "no request".
+        num_accepted_tokens: ``[N]``; the history starts at this index minus one in the window. With None it starts
+            at 0, and only K - 1 entries are kept.
+        pad_slot_id: The slot id of padding.
     """
     if conv_state_indices is None:
-        raise ValueError("causal_conv1d_update_v2: the reference needs slots")
+        raise ValueError("causal_conv1d_update_v2: no reference without slots")
     history = weight.shape[0] - 1
     drafts = x.shape[1]
     kept = history if num_accepted_tokens is None else history + drafts - 1
@@ -126,17 +127,17 @@ def causal_conv1d_update_v2(
 
 
 def causal_conv1d_update(
-    x: torch.Tensor,
-    weight: torch.Tensor,
-    conv_state: torch.Tensor,
-    conv_state_indices: torch.Tensor,
-    bias: torch.Tensor | None,
-    num_accepted_tokens: torch.Tensor | None,
+    x: Tensor,
+    weight: Tensor,
+    conv_state: Tensor,
+    conv_state_indices: Tensor,
+    bias: Tensor | None,
+    num_accepted_tokens: Tensor | None,
     query_start_loc: None,
     activation_mode: int,
     pad_slot_id: int,
-) -> torch.Tensor:
-    """The same under the name and argument order that earlier releases call."""
+) -> Tensor:
+    """Convolve draft tokens like `causal_conv1d_update_v2`, by the name and argument order of earlier releases."""
     del query_start_loc
     activation = "silu" if activation_mode else None
     return causal_conv1d_update_v2(
@@ -145,33 +146,33 @@ def causal_conv1d_update(
 
 
 def causal_conv1d(
-    x: torch.Tensor,
-    weight: torch.Tensor,
+    x: Tensor,
+    weight: Tensor,
     *,
-    conv_states: torch.Tensor,
-    bias: torch.Tensor | None = None,
-    query_start_loc: torch.Tensor,
-    cache_indices: torch.Tensor,
-    has_initial_state: torch.Tensor | None = None,
-    num_accepted_tokens: torch.Tensor | None = None,
+    conv_states: Tensor,
+    bias: Tensor | None = None,
+    query_start_loc: Tensor,
+    cache_indices: Tensor,
+    has_initial_state: Tensor | None = None,
+    num_accepted_tokens: Tensor | None = None,
     activation_mode: int | bool = 1,
     pad_slot_id: int = -1,
     run_mode: int = 0,
-) -> torch.Tensor:
-    """The one varlen operator that later releases call for both of the above.
+) -> Tensor:
+    """Convolve whole sequences or draft tokens: the one operator that later releases call for both.
 
     Args:
         x: ``[T, dim]``, sequences back to back.
         weight: ``[K, dim]``.
         conv_states: ``[P, W, dim]``, changed in place.
         bias: ``[dim]``.
-        query_start_loc: ``[N + 1]``.
+        query_start_loc: ``[N + 1]`` start of each sequence, and the end.
         cache_indices: ``[N]`` slots.
         has_initial_state: ``[N]``, for ``run_mode`` 0.
         num_accepted_tokens: ``[N]``, for ``run_mode`` 1.
-        activation_mode: Non-zero is silu.
-        pad_slot_id: A slot id that stands for "no sequence".
-        run_mode: 0 runs whole sequences, 1 appends draft tokens.
+        activation_mode: Non-zero for silu.
+        pad_slot_id: The slot id of padding.
+        run_mode: 0 for whole sequences, 1 for draft tokens.
     """
     activation = "silu" if activation_mode else None
     if run_mode == 0:
@@ -182,19 +183,17 @@ def causal_conv1d(
     out = torch.zeros_like(x)
     starts = query_start_loc.tolist()
     for row, (start, end) in enumerate(itertools.pairwise(starts)):
-        one = slice(row, row + 1)
-        accepted = None if num_accepted_tokens is None else num_accepted_tokens[one]
+        accepted = None if num_accepted_tokens is None else num_accepted_tokens[row : row + 1]
+        slots = cache_indices[row : row + 1]
         if start < end:
             out[start:end] = causal_conv1d_update_v2(
-                x[None, start:end], conv_states, weight, bias, activation, cache_indices[one], accepted, pad_slot_id
+                x[None, start:end], conv_states, weight, bias, activation, slots, accepted, pad_slot_id
             )[0]
     return out
 
 
-def _convolve(
-    inputs: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None, activation: str | None
-) -> torch.Tensor:
-    """Slide ``weight`` ``[K, dim]`` over ``inputs`` ``[K - 1 + T, dim]``; ``[T, dim]``."""
+def _convolve(inputs: Tensor, weight: Tensor, bias: Tensor | None, activation: str | None) -> Tensor:
+    """Convolve ``inputs [K - 1 + T, dim]`` with ``weight [K, dim]``; ``[T, dim]``."""
     windows = inputs.unfold(0, weight.shape[0], 1)
     out = (windows * weight.T).sum(-1)
     if bias is not None:

@@ -5,39 +5,29 @@ from __future__ import annotations
 import itertools
 
 import torch
+from torch import Tensor
 from torch.nn import functional as F  # noqa: N812  torch's own spelling
 
 from patchtool.emulation.kernels.storage import storage_view
 
 CHUNK = 64
-"""Tokens between two of the states that a prefill kernel returns."""
+"""Tokens between two intermediate states of a prefill kernel."""
 
 
-def decay(
-    A_log: torch.Tensor,  # noqa: N803  upstream's spelling
-    a: torch.Tensor,
-    dt_bias: torch.Tensor,
-    beta: float = 1.0,
-    threshold: float = 20.0,
-) -> torch.Tensor:
-    """The log of the factor by which a state shrinks at each token, ``[T, H]``."""
+def decay(A_log: Tensor, a: Tensor, dt_bias: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
+    """Log of the factor by which a state decays at each token, ``[T, H]``."""
     return -torch.exp(A_log.float()) * F.softplus(a.float() + dt_bias.float(), beta, threshold)
 
 
-def l2_normalize(x: torch.Tensor, **_: object) -> torch.Tensor:
-    """Scale the last axis to length one."""
+def l2_normalize(x: Tensor, **_: object) -> Tensor:
+    """Scale the last axis to an L2 norm of one."""
     return x * torch.rsqrt((x * x).sum(-1, keepdim=True) + 1e-6)
 
 
 def delta_step(
-    state: torch.Tensor,
-    query: torch.Tensor,
-    key: torch.Tensor,
-    value: torch.Tensor,
-    log_decay: torch.Tensor,
-    strength: torch.Tensor,
-) -> tuple[torch.Tensor, torch.Tensor]:
-    """Feed one token to the recurrence.
+    state: Tensor, query: Tensor, key: Tensor, value: Tensor, log_decay: Tensor, strength: Tensor
+) -> tuple[Tensor, Tensor]:
+    """Apply the recurrence to one token.
 
     Args:
         state: ``[H, K, V]``.
@@ -45,7 +35,7 @@ def delta_step(
         key: ``[H, K]``.
         value: ``[H, V]``.
         log_decay: ``[H]``.
-        strength: ``[H]``, between 0 and 1.
+        strength: ``[H]``, from 0 to 1.
 
     Returns:
         The new state and the output ``[H, V]``.
@@ -57,42 +47,32 @@ def delta_step(
 
 
 def fused_gdn_gating_npu(
-    A_log: torch.Tensor,  # noqa: N803
-    a: torch.Tensor,
-    b: torch.Tensor,
-    dt_bias: torch.Tensor,
-    beta: float = 1.0,
-    threshold: float = 20.0,
-) -> tuple[torch.Tensor, torch.Tensor]:
-    """Decay and update strength of every token, each ``[1, T, H]``."""
+    A_log: Tensor, a: Tensor, b: Tensor, dt_bias: Tensor, beta: float = 1.0, threshold: float = 20.0
+) -> tuple[Tensor, Tensor]:
+    """Log decay and update strength of every token, each ``[1, T, H]``."""
     return decay(A_log, a, dt_bias, beta, threshold)[None], torch.sigmoid(b.float()).to(b.dtype)[None]
 
 
 def fused_gdn_gating_kernel_without_sigmoid(
-    A_log: torch.Tensor,  # noqa: N803
-    a: torch.Tensor,
-    b: torch.Tensor,
-    dt_bias: torch.Tensor,
-    beta: float = 1.0,
-    threshold: float = 20.0,
-) -> tuple[torch.Tensor, torch.Tensor]:
-    """As above, with the strength's sigmoid left to the next kernel."""
+    A_log: Tensor, a: Tensor, b: Tensor, dt_bias: Tensor, beta: float = 1.0, threshold: float = 20.0
+) -> tuple[Tensor, Tensor]:
+    """Log decay ``[1, T, H]``, and the strength unchanged: its sigmoid is left to the next kernel."""
     return decay(A_log, a, dt_bias, beta, threshold)[None], b
 
 
 def chunk_gated_delta_rule_npu(
-    q: torch.Tensor,
-    k: torch.Tensor,
-    v: torch.Tensor,
-    g: torch.Tensor,
-    beta: torch.Tensor,
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    g: Tensor,
+    beta: Tensor,
     scale: float | None = None,
-    initial_state: torch.Tensor | None = None,
-    cu_seqlens: torch.Tensor | None = None,
+    initial_state: Tensor | None = None,
+    cu_seqlens: Tensor | None = None,
     use_qk_l2norm_in_kernel: bool = False,
     **_: object,
-) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Run whole sequences.
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Run the recurrence on whole sequences.
 
     Args:
         q: ``[1, T, Hk, K]``.
@@ -100,17 +80,17 @@ def chunk_gated_delta_rule_npu(
         v: ``[1, T, H, V]``.
         g: ``[1, T, H]``.
         beta: ``[1, T, H]``.
-        scale: Of the query; one over the root of K by default.
+        scale: Factor of the query, by default ``K ** -0.5``.
         initial_state: ``[N, H, K, V]``.
-        cu_seqlens: ``[N + 1]`` starts.
-        use_qk_l2norm_in_kernel: Scale query and key to length one first.
+        cu_seqlens: ``[N + 1]`` start of each sequence, and the end.
+        use_qk_l2norm_in_kernel: Normalize query and key first.
 
     Returns:
         Outputs ``[1, T, H, V]``, final states, and the states at the start of every chunk ``[1, chunks, H, K, V]``.
     """
     if initial_state is None or cu_seqlens is None:
-        raise ValueError("chunk_gated_delta_rule_npu: the reference needs initial states and starts")
-    query, key = _heads(q[0], k[0], v.shape[2], normalise=use_qk_l2norm_in_kernel)
+        raise ValueError("chunk_gated_delta_rule_npu: no reference without initial states and starts")
+    query, key = _heads(q[0], k[0], v.shape[2], normalize=use_qk_l2norm_in_kernel)
     query = query * (scale or q.shape[-1] ** -0.5)
     out = torch.zeros_like(v)
     final = torch.empty(initial_state.shape, dtype=initial_state.dtype)
@@ -130,24 +110,24 @@ def chunk_gated_delta_rule_npu(
 
 
 def fused_sigmoid_gating_delta_rule_update_npu(
-    A_log: torch.Tensor,  # noqa: N803
-    a: torch.Tensor,
-    dt_bias: torch.Tensor,
+    A_log: Tensor,
+    a: Tensor,
+    dt_bias: Tensor,
     softplus_beta: float,
     softplus_threshold: float,
-    q: torch.Tensor,
-    k: torch.Tensor,
-    v: torch.Tensor,
-    b: torch.Tensor,
-    initial_state_source: torch.Tensor,
-    initial_state_indices: torch.Tensor,
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    b: Tensor,
+    initial_state_source: Tensor,
+    initial_state_indices: Tensor,
     scale: float | None = None,
     use_qk_l2norm_in_kernel: bool = False,
-    cu_seqlens: torch.Tensor | None = None,
+    cu_seqlens: Tensor | None = None,
     **_: object,
-) -> torch.Tensor:
-    """Run one decode token per request on states ``[P, H, K, V]`` in place; a negative slot is padding."""
-    query, key = _heads(q[0], k[0], v.shape[2], normalise=use_qk_l2norm_in_kernel)
+) -> Tensor:
+    """Run one token per request on states ``[P, H, K, V]``, in place; a negative slot is padding."""
+    query, key = _heads(q[0], k[0], v.shape[2], normalize=use_qk_l2norm_in_kernel)
     query = query * (scale or q.shape[-1] ** -0.5)
     log_decay, strength = decay(A_log, a, dt_bias, softplus_beta, softplus_threshold), torch.sigmoid(b.float())
     states = storage_view(initial_state_source)
@@ -164,8 +144,8 @@ def fused_sigmoid_gating_delta_rule_update_npu(
     return out
 
 
-def _heads(q: torch.Tensor, k: torch.Tensor, heads: int, *, normalise: bool) -> tuple[torch.Tensor, torch.Tensor]:
-    """Spread grouped query and key heads over the value heads, in fp32."""
+def _heads(q: Tensor, k: Tensor, heads: int, *, normalize: bool) -> tuple[Tensor, Tensor]:
+    """Repeat grouped query and key heads for all value heads, in fp32."""
     repeats = heads // q.shape[-2]
     query, key = (x.float().repeat_interleave(repeats, -2) for x in (q, k))
-    return (l2_normalize(query), l2_normalize(key)) if normalise else (query, key)
+    return (l2_normalize(query), l2_normalize(key)) if normalize else (query, key)

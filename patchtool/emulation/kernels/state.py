@@ -7,28 +7,28 @@ from typing import TYPE_CHECKING
 from patchtool.emulation.kernels.storage import storage_view
 
 if TYPE_CHECKING:
-    import torch
+    from torch import Tensor
 
 _POOL_RANK = 4
 
 
 def move_intermediate_cache(
-    ssm_states: torch.Tensor,
-    intermediate_state_cache: torch.Tensor,
-    dst_indices_tensor: torch.Tensor,
-    src_indices_tensor: torch.Tensor,
-    last_steps_tensor: torch.Tensor,
-    h_block_size: int = 1,  # noqa: ARG001  a tuning knob of the real kernel
-) -> torch.Tensor:
+    ssm_states: Tensor,
+    intermediate_state_cache: Tensor,
+    dst_indices_tensor: Tensor,
+    src_indices_tensor: Tensor,
+    last_steps_tensor: Tensor,
+    h_block_size: int = 1,  # noqa: ARG001
+) -> Tensor:
     """Copy each request's state at its last step into its slot, in place.
 
     Args:
         ssm_states: ``[L, P, H, V, K]``.
         intermediate_state_cache: ``[L, S, D, H, V, K]``.
-        dst_indices_tensor: ``[N]`` slots of ``ssm_states``.
-        src_indices_tensor: ``[N]`` rows of the intermediates.
-        last_steps_tensor: ``[N]`` steps; a negative one leaves the row alone.
-        h_block_size: No effect on the result.
+        dst_indices_tensor: ``[N]`` slots in ``ssm_states``.
+        src_indices_tensor: ``[N]`` rows in the intermediate cache.
+        last_steps_tensor: ``[N]`` steps; rows with a negative step are skipped.
+        h_block_size: A tuning parameter of the device kernel.
 
     Source: the contract of sgl_kernel_npu.mamba.mamba_state_update_triton.
     """
@@ -42,18 +42,18 @@ def move_intermediate_cache(
 
 
 def conv_state_rollback(
-    conv_states: torch.Tensor, state_indices: torch.Tensor, step_indices: torch.Tensor, draft_token_num: int
-) -> torch.Tensor:
-    """Take rejected tokens out of convolution windows, in place.
+    conv_states: Tensor, state_indices: Tensor, step_indices: Tensor, draft_token_num: int
+) -> Tensor:
+    """Remove rejected tokens from convolution windows, in place.
 
     Args:
         conv_states: ``[L, P, W, dim]``.
         state_indices: ``[N]`` slots.
-        step_indices: ``[N]`` last accepted steps; a negative one leaves the row alone.
+        step_indices: ``[N]`` last accepted steps; rows with a negative step are skipped.
         draft_token_num: Tokens that the verify step appended.
 
-    Source: the contract of sgl_kernel_npu.mamba.mamba_state_update_triton; on a non-contiguous pool the real kernel
-    works on a copy and the update is lost, and so it is here.
+    Source: the contract of sgl_kernel_npu.mamba.mamba_state_update_triton. The device kernel copies a non-contiguous
+    pool, so that the update is lost; the reference does the same.
     """
     if conv_states.ndim != _POOL_RANK:
         raise ValueError(f"conv_state_rollback: conv_states must be [L, P, W, dim], got {tuple(conv_states.shape)}")
@@ -67,7 +67,7 @@ def conv_state_rollback(
     return conv_states
 
 
-def _equal_lengths(*indices: torch.Tensor) -> None:
+def _equal_lengths(*indices: Tensor) -> None:
     lengths = {len(index) for index in indices}
     if len(lengths) > 1:
-        raise ValueError(f"index tensors of unequal lengths: {sorted(lengths)}")
+        raise ValueError(f"index tensors have different lengths: {sorted(lengths)}")

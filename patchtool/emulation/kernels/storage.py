@@ -1,20 +1,20 @@
-"""How an Ascend kernel sees a tensor: a base pointer and row-major strides, whatever view it was handed."""
+"""Tensors as an Ascend kernel addresses them: a base pointer and row-major strides, whatever view it is passed."""
 
 from __future__ import annotations
 
-import torch
+from torch import Tensor
 
 _STATE_RANK = 3
 
 
-def storage_view(tensor: torch.Tensor) -> torch.Tensor:
+def storage_view(tensor: Tensor) -> Tensor:
     """View a pool of recurrent states as the kernels address it.
 
     Args:
-        tensor: ``[..., H, V, K]``; upstream hands over a transposed view of this.
+        tensor: ``[..., H, V, K]``; upstream passes a transposed view.
 
     Returns:
-        The same storage under the same shape; the layer and slot strides are kept, each state's own block is row-major.
+        The same storage in the same shape, with the same leading strides; each state's block is row-major.
 
     Source: move_intermediate_cache and recurrent_gated_delta_rule index ``slot base + (h * V + v) * K + k``.
     """

@@ -1,32 +1,27 @@
-"""Server arguments in each release's own spelling."""
+"""Server arguments for the tiny model, by the names that a release has for them."""
 
 from __future__ import annotations
 
 import inspect
 from typing import Any
 
-from patchtool.emulation.settings import TINY_MODEL
+from patchtool.emulation.drafts import DRAFTS
+from patchtool.emulation.settings import MODEL_ARGUMENTS
 from patchtool.emulation.upstream import UnsupportedReleaseError, call_supported, import_srt, srt_member
 
-DRAFTS = 4
-"""Tokens per verify step: one that is known and three drafts."""
 VOCABULARY = 256
 INTERVAL = 64
-"""Tokens between two tracked states; the smallest that the prefill kernels know."""
-_SPELLINGS = {
+"""Tokens between two tracked states; the smallest interval that the prefill kernels support."""
+_OTHER_NAMES = {
     "mamba_scheduler_strategy": "mamba_radix_cache_strategy",
     "cuda_graph_bs": "cuda_graph_bs_decode",
     "cuda_graph_max_bs": "cuda_graph_max_bs_decode",
 }
-"""Settings that some releases know under another name."""
+"""Names of settings in other releases."""
 _COMMON = {
-    "model_path": str(TINY_MODEL),
+    **MODEL_ARGUMENTS,
     "load_format": "dummy",
-    "skip_tokenizer_init": True,
-    "device": "npu",
-    "attention_backend": "ascend",
     "sampling_backend": "pytorch",
-    "dtype": "float32",
     "page_size": 1,
     "max_total_tokens": 512,
     "max_running_requests": 4,
@@ -48,34 +43,34 @@ _SPECULATIVE = {
 
 
 def server_args(*, speculative: bool, sizes: tuple[int, ...]) -> Any:
-    """The release's own arguments for the tiny model.
+    """Create and publish the release's own arguments for the tiny model.
 
     Args:
         speculative: Decode by verify steps and track states for the prefix cache.
-        sizes: Captured batch sizes; none for eager.
+        sizes: Captured batch sizes; empty for eager.
 
     Raises:
-        UnsupportedReleaseError: The release has no such setting under any spelling that is known, or refuses it.
+        UnsupportedReleaseError: The release has no such setting under any known name, or rejects its value.
     """
-    wanted: dict[str, Any] = {**_COMMON, **(_SPECULATIVE if speculative else {}), "disable_cuda_graph": not sizes}
+    settings: dict[str, Any] = {**_COMMON, **(_SPECULATIVE if speculative else {}), "disable_cuda_graph": not sizes}
     if sizes:
-        wanted |= {"cuda_graph_bs": list(sizes), "cuda_graph_max_bs": max(sizes)}
-    make = import_srt("server_args").ServerArgs
-    # where the constructor takes anything, the class says what it knows
-    known = {*inspect.signature(make).parameters, *inspect.get_annotations(make)}
-    spelled = {name if name in known else _SPELLINGS.get(name, name): value for name, value in wanted.items()}
-    if missing := sorted(spelled.keys() - known):
+        settings |= {"cuda_graph_bs": list(sizes), "cuda_graph_max_bs": max(sizes)}
+    server_args_class = import_srt("server_args").ServerArgs
+    # a constructor with **kwargs does not name the settings; the class's annotations do
+    known = {*inspect.signature(server_args_class).parameters, *inspect.get_annotations(server_args_class)}
+    renamed = {name if name in known else _OTHER_NAMES.get(name, name): value for name, value in settings.items()}
+    if missing := sorted(renamed.keys() - known):
         raise UnsupportedReleaseError(f"its ServerArgs have no {', '.join(missing)}")
     try:
-        made = make(**spelled)
+        arguments = server_args_class(**renamed)
     except (AssertionError, ValueError) as error:
-        raise UnsupportedReleaseError(f"its ServerArgs refuse these settings: {error}") from error
-    _publish(made)
-    return made
+        raise UnsupportedReleaseError(f"its ServerArgs reject these settings: {error}") from error
+    _publish(arguments)
+    return arguments
 
 
 def _publish(arguments: Any) -> None:
-    """Do what a scheduler's process does first on releases whose settings live in a context."""
+    """Publish the arguments as a scheduler's process does, on releases whose settings are in a context."""
     publish = srt_member("runtime_context", "publish")
     if hasattr(arguments, "resolve_once"):
         arguments.resolve_once()

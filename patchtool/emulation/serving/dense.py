@@ -1,4 +1,4 @@
-"""The mixture of experts, which no patch touches, replaced by the release's own dense layer."""
+"""Replacing the mixture of experts, which no test is about, by the release's own dense layer."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Any
 from patchtool.emulation.upstream import import_srt
 
 
-def use_dense_layers() -> None:
-    """Let the hybrid model build a dense layer wherever it would build experts."""
+def replace_experts() -> None:
+    """Make the hybrid model create a dense layer in the place of every block of experts."""
     model = import_srt("models.qwen3_next")
     dense = model.Qwen2MoeMLP
 
     class Dense(dense):  # type: ignore[misc, valid-type]
-        """A dense layer that is made and called as a block of experts."""
+        """A dense layer with the interface of a block of experts."""
 
         num_fused_shared_experts = 0
 
@@ -27,7 +27,7 @@ def use_dense_layers() -> None:
             )
 
         def forward(self, x: Any, *_: object, **__: object) -> Any:
-            """Run the dense layer; what is only for experts has no meaning here."""
+            """Run the dense layer; arguments for experts are ignored."""
             return super().forward(x)
 
     model.Qwen2MoeSparseMoeBlock = Dense

@@ -1,4 +1,4 @@
-"""Drafts of known quality: the draft model has random weights, so what it proposes is replaced."""
+"""Drafts of known quality: the draft model has random weights, so its proposals are replaced."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from patchtool.emulation.serving.arguments import DRAFTS, VOCABULARY
+from patchtool.emulation.drafts import propose
+from patchtool.emulation.serving.arguments import VOCABULARY
 from patchtool.emulation.upstream import ROOT, UnsupportedReleaseError, import_srt, srt_member
 
 if TYPE_CHECKING:
@@ -22,68 +23,63 @@ _CAPTURES = ("_capture_cuda_graphs", "init_cuda_graphs")
 
 
 class DraftProposer:
-    """Proposes the tokens that a request is known to get, up to a random first error.
+    """Proposes given tokens as drafts, up to a random first error.
 
     Args:
-        known: Tokens of each request.
-        running: The requests of the batch at work, in its order.
+        tokens: The output of each request, by name.
+        running: Returns the requests of the current batch, in its order.
 
     Attributes:
-        rows: How many chains were proposed.
+        rows: Number of proposed chains.
 
     Raises:
-        UnsupportedReleaseError: The release lays drafts out in a way that is not understood.
+        UnsupportedReleaseError: The release arranges drafts by an unknown function.
     """
 
-    def __init__(self, known: Mapping[str, Sequence[int]], running: Callable[[], Sequence[Any]]) -> None:
-        self._known = known
+    def __init__(self, tokens: Mapping[str, Sequence[int]], running: Callable[[], Sequence[Any]]) -> None:
+        self._tokens = tokens
         self._running = running
         self._random = Random(5)  # noqa: S311  repeatable drafts, no secret
         self.rows = 0
-        plain = getattr(import_srt("speculative.eagle_utils"), _LAYOUT, None)
-        if plain is None or not {"draft_tokens", "seq_lens"} <= inspect.signature(plain).parameters.keys():
+        original = getattr(import_srt("speculative.eagle_utils"), _LAYOUT, None)
+        if original is None or not {"draft_tokens", "seq_lens"} <= inspect.signature(original).parameters.keys():
             raise UnsupportedReleaseError(f"speculative.eagle_utils has no {_LAYOUT}(…, draft_tokens, seq_lens, …)")
         import_srt("speculative.eagle_worker_v2")
-        replaced = self._instead(plain)
-        for name, each in list(sys.modules.items()):
-            if name.startswith(f"{ROOT}.speculative.") and getattr(each, _LAYOUT, None) is plain:
-                setattr(each, _LAYOUT, replaced)
-        _draft_eagerly()
+        replacement = self._replacement(original)
+        for name, module in list(sys.modules.items()):
+            if name.startswith(f"{ROOT}.speculative.") and getattr(module, _LAYOUT, None) is original:
+                setattr(module, _LAYOUT, replacement)
+        _disable_draft_graphs()
 
-    def _instead(self, plain: Callable[..., Any]) -> Callable[..., Any]:
-        signature = inspect.signature(plain)
+    def _replacement(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        signature = inspect.signature(original)
 
-        @wraps(plain)
+        @wraps(original)
         def layout(*args: Any, **kwargs: Any) -> Any:
-            given = signature.bind(*args, **kwargs)
-            lengths = given.arguments["seq_lens"].tolist()
-            chains = [self._chain(*each) for each in zip(self._running(), lengths, strict=True)]
-            given.arguments["draft_tokens"] = torch.tensor(chains, dtype=given.arguments["draft_tokens"].dtype)
-            return plain(*given.args, **given.kwargs)
+            bound = signature.bind(*args, **kwargs)
+            lengths = bound.arguments["seq_lens"].tolist()
+            chains = [self._chain(*row) for row in zip(self._running(), lengths, strict=True)]
+            bound.arguments["draft_tokens"] = torch.tensor(chains, dtype=bound.arguments["draft_tokens"].dtype)
+            return original(*bound.args, **bound.kwargs)
 
         return layout
 
     def _chain(self, request: Any, length: int) -> list[int]:
-        """Drafts after the last token of a request, of whose text ``length`` tokens are in the cache."""
+        """Drafts for a request with ``length`` cached tokens of prompt and output."""
         self.rows += 1
-        count = DRAFTS - 1
         done = length - len(request.origin_input_ids) + 1
-        chain = [*self._known.get(request.rid, ())[done : done + count], *[0] * count][:count]
-        wrong = self._random.randrange(DRAFTS)
-        if wrong < count:
-            chain[wrong] = (chain[wrong] + 1) % VOCABULARY
-        return chain
+        return propose(self._tokens.get(request.rid, ()), done, VOCABULARY, self._random)
 
 
-def _draft_eagerly() -> None:
-    """Keep the draft model out of graphs: its tokens are replaced, so its graphs would show nothing."""
+def _disable_draft_graphs() -> None:
+    """Run the draft model eagerly: its tokens are replaced, so its graphs would test nothing."""
 
-    def nothing(worker: Any, *_: object, **__: object) -> None:
+    def capture_nothing(worker: Any, *_: object, **__: object) -> None:
         worker.cuda_graph_runner = worker.cuda_graph_runner_for_draft_extend = None
 
     for name in _WORKERS:
-        workers = [each for each in (srt_member(name, "__dict__") or {}).values() if isinstance(each, type)]
-        capture = next((each for each in _CAPTURES if any(each in vars(worker) for worker in workers)), "")
+        workers = [member for member in (srt_member(name, "__dict__") or {}).values() if isinstance(member, type)]
+        capture = next((method for method in _CAPTURES if any(method in vars(worker) for worker in workers)), "")
         for worker in workers:
             if capture in vars(worker):
-                setattr(worker, capture, nothing)
+                setattr(worker, capture, capture_nothing)

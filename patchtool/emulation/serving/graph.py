@@ -1,4 +1,4 @@
-"""Graphs that replay by running the captured closure again, on the static buffers that it captured."""
+"""Graphs that replay by calling the captured closure again, on the static buffers that it refers to."""
 
 from __future__ import annotations
 
@@ -17,44 +17,44 @@ if TYPE_CHECKING:
 
 _CLOSURES = ("run_once_fn", "forward_fn")
 _OUTPUT = "out"
-"""What the releases' runners call the closure that they capture and its output."""
+"""Local names of the captured closure and of its output in the releases' graph runners."""
 _SECONDS = 30.0
-"""What the thread that brings the host's values may take."""
+"""Time limit for the thread that updates the host values."""
 
 
 class ReplayedGraph:
-    """A graph: tensors are read again from where they were, host values only as far as ``update`` brings them.
+    """A graph whose replay reads tensors from their static buffers, and host values from ``update`` only.
 
     Attributes:
-        replays: How often any graph was replayed.
+        replays: Number of replays of all graphs.
     """
 
     replays = 0
 
     def __init__(self) -> None:
-        self._arrived = threading.Event()
+        self._updated = threading.Event()
         self._inputs: Mapping[str, Any] = {}
         self._closure: Callable[[], Any] | None = None
         self._output: Any = None
 
-    def hold(self, closure: Callable[[], Any], output: Any) -> None:
-        """Remember what was captured."""
+    def capture(self, closure: Callable[[], Any], output: Any) -> None:
+        """Set the closure to replay and its static output."""
         self._closure, self._output = closure, output
 
     def update(self, cpu_update_input: Sequence[Mapping[str, Any]]) -> None:
-        """Bring host values for the next replay; upstream calls this from a thread of its own."""
+        """Set the host values for the next replay; upstream calls this from another thread."""
         self._inputs = cpu_update_input[0]
-        self._arrived.set()
+        self._updated.set()
 
     def replay(self) -> None:
-        """Run the closure again and write what comes out over the captured output.
+        """Call the closure again and copy its result into the captured output.
 
         Raises:
-            RuntimeError: Nothing was captured, or the host's values did not come.
+            RuntimeError: Nothing was captured, or the host values were not updated.
         """
-        if self._closure is None or not self._arrived.wait(_SECONDS):
-            raise RuntimeError("a graph was replayed without a capture or without its host values")
-        self._arrived.clear()
+        if self._closure is None or not self._updated.wait(_SECONDS):
+            raise RuntimeError("a graph was replayed without a capture or without host values")
+        self._updated.clear()
         ReplayedGraph.replays += 1
         with torch.no_grad(), host_inputs(self._inputs):
             new = self._closure()
@@ -64,10 +64,10 @@ class ReplayedGraph:
 
 
 class Capture:
-    """``with torch.npu.graph(graph, …): out = closure()``; the closure has a name only in the caller's frame.
+    """``with torch.npu.graph(graph, …): out = closure()``; the closure is found in the caller's local variables.
 
     Args:
-        graph: What is captured into.
+        graph: The graph to capture into.
     """
 
     def __init__(self, graph: ReplayedGraph, **_: object) -> None:
@@ -79,12 +79,10 @@ class Capture:
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if kind is None and self._caller is not None:
-            seen = self._caller.f_locals
-            closure = next((seen[name] for name in _CLOSURES if callable(seen.get(name))), None)
-            if closure is None or _OUTPUT not in seen:
+            variables = self._caller.f_locals
+            closure = next((variables[name] for name in _CLOSURES if callable(variables.get(name))), None)
+            if closure is None or _OUTPUT not in variables:
                 code = self._caller.f_code
-                raise UnsupportedReleaseError(
-                    f"{code.co_name} names neither {' nor '.join(_CLOSURES)}: what it captures is not understood"
-                )
-            self._graph.hold(closure, seen[_OUTPUT])
+                raise UnsupportedReleaseError(f"{code.co_name} has neither {' nor '.join(_CLOSURES)} to capture")
+            self._graph.capture(closure, variables[_OUTPUT])
         self._caller = None

@@ -1,4 +1,4 @@
-"""What a server asks of its host beyond a backend: device modules, process groups, operators of whole models."""
+"""What a whole server needs of the emulated host beyond a backend: device API, process groups, model operators."""
 
 from __future__ import annotations
 
@@ -39,18 +39,18 @@ def install_server_emulation() -> None:
     npu.NPUGraph, npu.graph = ReplayedGraph, Capture
     npu.is_current_stream_capturing = lambda: False
     npu.set_stream, npu.default_stream = npu.set_device, npu.current_stream
-    # what torch_npu.contrib.transfer_to_npu does on a real host
+    # as torch_npu.contrib.transfer_to_npu does on a real host
     for name in _ALIASES:
         setattr(torch.cuda, name, getattr(npu, name))
     torch.get_device_module = lambda _device=None: npu
     torch.Tensor.npu = torch.Tensor.pin_memory = lambda tensor, *_, **__: tensor
     torch.Tensor.record_stream = lambda *_: None
-    _alone()
-    _operators()
+    _use_gloo()
+    _add_operators()
 
 
-def _operators() -> None:
-    """Give the operators under both of their names, and the kernels of the packages where they are imported from."""
+def _add_operators() -> None:
+    """Add the operators under both of their names, and the kernels to the modules from which upstream imports them."""
     operators = by_name(*_OPERATORS)
     vars(torch.ops.npu).update(operators)
     set_members("torch_npu", **operators)
@@ -65,8 +65,8 @@ def _operators() -> None:
         set_members(f"sgl_kernel_npu.{module}", **members)
 
 
-def _alone() -> None:
-    """Make every process group one of gloo; this process is all of its world and has nobody to wait for."""
+def _use_gloo() -> None:
+    """Create every process group with gloo; the world size is 1, so a barrier does nothing."""
     options = types.SimpleNamespace(Options=types.SimpleNamespace)
     set_members(
         "torch_npu", _C=types.SimpleNamespace(_distributed_c10d=types.SimpleNamespace(ProcessGroupHCCL=options))
@@ -76,11 +76,11 @@ def _alone() -> None:
     dist.barrier = lambda *_, **__: None
 
 
-def _with_gloo(make: Callable[..., Any], drop: tuple[str, ...]) -> Callable[..., Any]:
+def _with_gloo(create: Callable[..., Any], drop: tuple[str, ...]) -> Callable[..., Any]:
     def group(*args: Any, **kwargs: Any) -> Any:
         kept = {name: value for name, value in kwargs.items() if name not in drop}
-        if make.__name__ == "init_process_group":
+        if create.__name__ == "init_process_group":
             args = args[1:]
-        return make(*args, **{**kept, "backend": "gloo"})
+        return create(*args, **{**kept, "backend": "gloo"})
 
     return group

@@ -1,4 +1,4 @@
-"""Computing something once on the tree as it is without its patches, for the cells of one worker."""
+"""Computing a value on the tree without its overlay, once for all tests of a worker."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from patchtool.emulation.overlay import ModuleOverlay
-from patchtool.emulation.runner import where
+from patchtool.emulation.runner import describe
 from patchtool.emulation.upstream import UnsupportedReleaseError
 
 if TYPE_CHECKING:
@@ -18,44 +18,44 @@ if TYPE_CHECKING:
 
 
 def cached_on_pristine(name: str, compute: Callable[[], Any]) -> Any:
-    """Compute in a child of this process, and keep the answer in the worker's scratch folder.
+    """Compute a value in a forked child without the overlay, and cache it in the worker's temporary folder.
 
     Args:
-        name: Of the answer.
-        compute: Gives something that JSON can hold.
+        name: Name of the value in the cache.
+        compute: Returns a JSON value.
 
     Raises:
-        UnsupportedReleaseError: It could not be computed. What does not even run here without patches can say nothing
-            with them.
+        UnsupportedReleaseError: It could not be computed. A test that does not run on the pristine release proves
+            nothing on a patched one.
     """
-    kept = Path(tempfile.gettempdir(), f"{name}.json")
-    if not kept.exists():
+    cached = Path(tempfile.gettempdir(), f"{name}.json")
+    if not cached.exists():
         child = os.fork()
         if child == 0:
-            _compute(kept, compute)
+            _compute(cached, compute)
         _, status = os.waitpid(child, 0)
-        if not kept.exists():
-            log = kept.with_suffix(".log")
+        if not cached.exists():
+            log = cached.with_suffix(".log")
             why = log.read_text() if log.exists() else f"its process ended with {os.waitstatus_to_exitcode(status)}"
             raise UnsupportedReleaseError(f"{name} on the pristine release: {why}")
-    return json.loads(kept.read_bytes())
+    return json.loads(cached.read_bytes())
 
 
-def _take_patches_off() -> None:
+def _remove_overlays() -> None:
     for overlay in [finder for finder in sys.meta_path if isinstance(finder, ModuleOverlay)]:
-        if held := overlay.files.keys() & sys.modules.keys():
-            raise RuntimeError(f"{min(held)} was imported with its patches before")
+        if imported := overlay.files.keys() & sys.modules.keys():
+            raise RuntimeError(f"{min(imported)} was imported from the overlay before")
         sys.meta_path.remove(overlay)
 
 
-def _compute(kept: Path, compute: Callable[[], Any]) -> None:
-    """Leave an answer or the reason why there is none, and end this process."""
+def _compute(cached: Path, compute: Callable[[], Any]) -> None:
+    """Write the value, or the error to a log, and exit."""
     try:
-        _take_patches_off()
-        part = kept.with_suffix(".part")
+        _remove_overlays()
+        part = cached.with_suffix(".part")
         part.write_text(json.dumps(compute()))
-        part.replace(kept)
-    except BaseException as error:  # noqa: BLE001  also SystemExit of upstream
-        kept.with_suffix(".log").write_text(where(error))
+        part.replace(cached)
+    except BaseException as error:  # noqa: BLE001  upstream may also raise SystemExit
+        cached.with_suffix(".log").write_text(describe(error))
     finally:
         os._exit(0)

@@ -1,4 +1,4 @@
-"""Weights that depend on nothing but the parameter's place in the model, and under which wrong states change tokens."""
+"""Weights from a fixed seed, chosen so that wrong states change the decoded tokens."""
 
 from __future__ import annotations
 
@@ -10,19 +10,16 @@ import torch
 _SEED = 11
 
 
-def fill(model: Any) -> None:
-    """Give every parameter of a model its weights.
+def fill_weights(model: Any) -> None:
+    """Set every parameter of the release's model.
 
-    Args:
-        model: The release's model.
-
-    A trained layer remembers hundreds of tokens: a slow decay and a gated norm of one keep a state's faults visible.
+    As in a trained layer, decay is slow; with it and a gated norm's weight of one, an error in a state stays visible.
     """
     random = torch.Generator().manual_seed(_SEED)
     for name, parameter in sorted(model.named_parameters()):
         with torch.no_grad():
             if "norm" in name:
-                parameter.fill_(float("linear_attn" in name))  # the other norms store their weight less one
+                parameter.fill_(float("linear_attn" in name))  # the other norms store their weight minus one
             else:
                 values = torch.randn(parameter.shape, generator=random) * _scale(name, parameter)
                 parameter.copy_(values - 5 if "A_log" in name else values)

@@ -1,1 +1,1 @@
-"""Tests that belong to no single patch: states are equal however they came about, and speculation loses nothing."""
+"""Tests that belong to no single patch: states are equal however they were computed, and speculation is lossless."""

@@ -1,86 +1,85 @@
-"""Speculative decoding gives the tokens of plain decoding: no more, no fewer, no others.
+"""Speculative decoding gives exactly the tokens of plain decoding.
 
-What it shows is state plumbing. Both sides use the same kernel references, the drafts are baseline tokens with a random
-first error. The steps to commit and track are chosen by the release where its own code for that can be called; what ran
-is among the numbers, as ``committed_by``.
+These tests cover the handling of states, not kernels or drafts: both sides use the same reference kernels, and drafts
+are tokens of the baseline with a random first error. The release's own code chooses the steps to commit and track where
+it can be called; the number ``committed_by`` names what ran.
 """
 
-# ruff: noqa: D103  a test's name says what it is about
+# ruff: noqa: D103  test names are descriptions
 
 from __future__ import annotations
 
 from functools import cache
 
-from patchtool.emulation.decoding import Speculation, greedy
-from patchtool.emulation.testing import MismatchError, assert_equal, matrix_test, record
+from patchtool.emulation.decoding import SpeculativeDecoding, decode_greedily
+from patchtool.emulation.testing import assert_equal, assert_same_tokens, matrix_test, record
 
 PROMPTS = ((3, 9, 27, 17, 5), (11, 2, 60, 33, 8, 1, 44), (50, 41, 7))
 COUNT = 24
-GAPPY = (4,)
+PADDED = (4,)
+"""Captured batch sizes without that of the three requests, so that every batch is padded."""
 
 
 @cache
 def baseline() -> list[list[int]]:
-    return greedy(PROMPTS, COUNT + 8)
+    return decode_greedily(PROMPTS, COUNT + 8)
 
 
-def speculate(*, graph: bool, sizes: tuple[int, ...] = ()) -> Speculation:
-    run = Speculation(PROMPTS, baseline(), graph, sizes)
+def speculate(*, graph: bool, sizes: tuple[int, ...] = ()) -> SpeculativeDecoding:
+    run = SpeculativeDecoding(PROMPTS, baseline(), graph, sizes)
     run.run(COUNT)
     record(accepted_length=round(sum(run.accepted) / len(run.accepted), 2), verify_rows=len(run.accepted))
     return run
 
 
-def same_tokens(run: Speculation, want_all: list[list[int]] | None = None) -> None:
-    for index, (got, want) in enumerate(zip(run.outputs, want_all or baseline(), strict=True)):
-        first = next((n for n in range(COUNT) if got[n] != want[n]), None)
-        if first is not None:
-            record(first_divergence=first, diverging_request=index)
-            raise MismatchError(f"request {index} differs at token {first}: got {got[first]}, want {want[first]}")
+def assert_lossless(run: SpeculativeDecoding) -> None:
+    for index, (got, want) in enumerate(zip(run.outputs, run.baseline, strict=True)):
+        assert_same_tokens(index, got[:COUNT], want[:COUNT])
 
 
-def same_after_reuse(run: Speculation, index: int) -> None:
+def assert_same_token_after_reuse(run: SpeculativeDecoding, index: int) -> None:
     cached, token = run.reuse(index)
     record(cached_tokens=cached)
     text = [*PROMPTS[index], *run.outputs[index]]
-    assert_equal(f"token after reuse of {cached} cached tokens of request {index}", token, greedy([text], 1)[0][0])
+    want = decode_greedily([text], 1)[0][0]
+    assert_equal(f"token after reuse of {cached} cached tokens of request {index}", token, want)
 
 
 @matrix_test(needs=(), mode="eager")
 def test_eager() -> None:
-    same_tokens(speculate(graph=False))
+    assert_lossless(speculate(graph=False))
 
 
 @matrix_test(needs=(), mode="eager")
 def test_one_request_alone() -> None:
-    for index, prompt in enumerate(PROMPTS):
-        run = Speculation([prompt], [baseline()[index]], graph=False)
+    for prompt, output in zip(PROMPTS, baseline(), strict=True):
+        run = SpeculativeDecoding([prompt], [output], graph=False)
         run.run(COUNT)
-        same_tokens(run, baseline()[index : index + 1])
+        assert_lossless(run)
 
 
 @matrix_test(needs=(), mode="graph")
 def test_graph_without_padding() -> None:
-    run = Speculation(PROMPTS, baseline(), graph=True, sizes=(1, 2, 3))
+    run = SpeculativeDecoding(PROMPTS, baseline(), graph=True, sizes=(1, 2, 3))
     run.run(COUNT)
-    same_tokens(run)
+    assert_lossless(run)
 
 
 @matrix_test(needs=("ssm_index_layout",), mode="graph")
 def test_graph_with_padding() -> None:
-    same_tokens(speculate(graph=True, sizes=GAPPY))
+    assert_lossless(speculate(graph=True, sizes=PADDED))
 
 
 @matrix_test(needs=("mtp_tracking",), mode="eager")
 def test_reuse_of_a_tracked_state() -> None:
     run = speculate(graph=False)
     for index in range(len(PROMPTS)):
-        same_after_reuse(run, index)
+        assert_same_token_after_reuse(run, index)
 
 
 @matrix_test(needs=("ssm_index_layout", "mtp_tracking"), mode="graph")
 def test_reuse_of_a_tracked_state_from_padded_graphs() -> None:
-    run = speculate(graph=True, sizes=GAPPY)
-    same_tokens(run)
+    run = speculate(graph=True, sizes=PADDED)
+    assert_lossless(run)
     for index in range(len(PROMPTS)):
-        same_after_reuse(run, index)
+        assert_same_token_after_reuse(run, index)

@@ -162,7 +162,7 @@ def normal_methods(source: str | bytes) -> list[str]:
     deadline=None,
     database=None,
     phases=(Phase.generate,),
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
     derandomize=True,
 )
 @given(length=st.integers(60, 120), quotes=st.booleans(), seed=st.randoms(use_true_random=False))
