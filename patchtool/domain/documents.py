@@ -10,105 +10,23 @@ from typing import Annotated, Literal, TypedDict
 
 from msgspec import Meta
 
+from patchtool.domain.document_parts import (
+    Colour,
+    Digest,
+    Line,
+    ObjectId,
+    Patch,
+    PatchName,
+    ProcessExit,
+    ProofName,
+    ReleaseTag,
+    Result,
+    StateName,
+    TreePath,
+    Upstream,
+    one_of,
+)
 from patchtool.domain.errors import ExitCode
-from patchtool.domain.state import Proof, State
-
-
-def _one_of(*values: object) -> Meta:
-    return Meta(extra_json_schema={"enum": list(values)})
-
-
-ReleaseTag = Annotated[
-    str,
-    Meta(pattern=r"^v\d+(\.\d+)*((a|b|rc)\d+)?(\.post\d+)?(\.dev\d+)?$", description="As upstream tags it."),
-]
-ObjectId = Annotated[
-    str, Meta(pattern=r"^([0-9a-f]{40}|[0-9a-f]{64})$", description="A git object id, SHA-1 or SHA-256.")
-]
-Digest = Annotated[str, Meta(pattern=r"^sha256:[0-9a-f]{64}$")]
-TreePath = Annotated[
-    str, Meta(pattern=r"^python/sglang/", description="In the git layout, relative to the tree's root.")
-]
-PatchName = Annotated[str, Meta(pattern=r"^[a-z][a-z0-9_]*$")]
-StateName = Annotated[str, _one_of(*(state.value for state in State))]
-ProofName = Annotated[str, _one_of(*(proof.value for proof in Proof))]
-Colour = Annotated[str, _one_of("red", "green")]
-Count = Annotated[int, Meta(ge=0)]
-Line = Annotated[int, Meta(ge=1)]
-ProcessExit = Annotated[
-    int,
-    _one_of(*map(int, ExitCode)),
-    Meta(description="0 done, 1 findings, 2 input or refused, 3 conflict, 4 environment, 70 a bug, 130 interrupted."),
-]
-
-
-class Upstream(TypedDict):
-    """The release or tree that a run was about."""
-
-    release: ReleaseTag | None
-    source: Annotated[
-        str, _one_of("pypi", "tree"), Meta(description="pypi, a release of the index; tree, a folder as it is.")
-    ]
-    artifact: str | None
-    digest: Digest | None
-    commit: ObjectId | None
-    tree: ObjectId | None
-
-
-class Result(TypedDict):
-    """The file or folder that a run wrote."""
-
-    path: str
-    commit: ObjectId | None
-    tree: ObjectId | None
-    changed: bool
-
-
-class Goal(TypedDict):
-    """A goal of a patch before and after it."""
-
-    name: str
-    held_before: bool
-    held_after: bool
-    evidence: str | None
-
-
-class File(TypedDict):
-    """A file that a patch changes."""
-
-    path: TreePath
-    before: ObjectId
-    after: ObjectId
-    added: Count
-    removed: Count
-
-
-class Candidate(TypedDict):
-    """Code that resembles a site that was not found."""
-
-    path: TreePath
-    line: Line
-    symbol: str
-    similarity: Annotated[float, Meta(ge=0, le=1)]
-    code: str
-    rule: str | None
-
-
-class Patch(TypedDict):
-    """A patch's judgement."""
-
-    name: PatchName
-    state: StateName
-    proof: ProofName
-    reason: str | None
-    detail: str | None
-    sites: Count
-    goals: list[Goal]
-    files: list[File]
-    requires: list[PatchName]
-    candidates: list[Candidate]
-    notes: list[str]
-    since: ReleaseTag | None
 
 
 class Document(TypedDict):
@@ -328,7 +246,7 @@ class Error(TypedDict):
 
     schema: Literal[1]
     verb: str | None
-    exit_code: Annotated[int, _one_of(*(int(code) for code in ExitCode if code))]
+    exit_code: Annotated[int, one_of(*(int(code) for code in ExitCode if code))]
     error: ErrorBody
 
 

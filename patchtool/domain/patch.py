@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from patchtool.domain.state import Proof, State
 
 if TYPE_CHECKING:
-    from patchtool.domain import documents
+    from patchtool.domain import document_parts, documents
     from patchtool.domain.release import Release
 
 
@@ -206,7 +206,7 @@ class PatchReport(NamedTuple):
         """Number of lines removed."""
         return sum(change.removed for change in self.judgement.changes)
 
-    def to_json(self) -> documents.Patch:
+    def to_json(self) -> document_parts.Patch:
         """Return the element of ``patches``."""
         judgement = self.judgement
         return {

@@ -9,7 +9,7 @@ from patchtool.domain.errors import ExitCode
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from patchtool.domain import documents
+    from patchtool.domain import document_parts
     from patchtool.domain.patch import PatchReport
     from patchtool.domain.rebase import RebasePlan
     from patchtool.domain.release import Release
@@ -37,7 +37,7 @@ class UpstreamReport(NamedTuple):
     tree: str = ""
     artifact: str = ""
 
-    def to_json(self) -> documents.Upstream:
+    def to_json(self) -> document_parts.Upstream:
         """Return the ``upstream`` object of a document."""
         return {
             "release": self.release.tag if self.release else None,
@@ -64,7 +64,7 @@ class OutputTree(NamedTuple):
     tree: str = ""
     changed: bool = True
 
-    def to_json(self) -> documents.Result:
+    def to_json(self) -> document_parts.Result:
         """Return the ``result`` object of a document."""
         return {
             "path": self.path,
