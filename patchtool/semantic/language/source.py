@@ -74,21 +74,10 @@ class Source:
             raise ParseError(f"{path}:{newer[0]}:{newer[1]}: needs a newer Python than {lowest}")
         return cls(path, data, text, tree, "utf-8" if encoding == "utf-8-sig" else encoding)
 
-    @property
-    def bom(self) -> bytes:
-        """The UTF-8 byte order mark, or nothing."""
-        return codecs.BOM_UTF8 if self.data.startswith(codecs.BOM_UTF8) else b""
-
     @cached_property
     def lines(self) -> list[bytes]:
         """The file's lines with their line endings, without the byte order mark; numbered as the parser does."""
-        return self.data.removeprefix(self.bom).splitlines(keepends=True) or [b""]
-
-    @cached_property
-    def newline(self) -> str:
-        """The line ending of the first line."""
-        first = self.lines[0]
-        return "\r\n" if first.endswith(b"\r\n") else "\r" if first.endswith(b"\r") else "\n"
+        return self.data.removeprefix(codecs.BOM_UTF8).splitlines(keepends=True) or [b""]
 
     def slice(self, start: int, stop: int) -> str:
         """Return lines ``start`` to ``stop - 1`` as text, zero-based."""
