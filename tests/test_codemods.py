@@ -140,6 +140,7 @@ def test_a_file_that_is_no_target_is_skipped(small: Small) -> None:
     assert result.skip_description == "no target of pair"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "text", "reason"),
     [

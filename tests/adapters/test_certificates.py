@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+pytestmark = pytest.mark.slow
 RELEASE = Release(VERSION)
 LINK = f'<a href="/files/sglang-{VERSION}-py3-none-any.whl">sglang-{VERSION}-py3-none-any.whl</a>'
 

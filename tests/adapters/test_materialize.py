@@ -23,6 +23,7 @@ def test_folder_has_every_file_of_the_release(stored: Stored, tmp_path: Path) ->
     assert len(listed) > 2000
 
 
+@pytest.mark.slow
 def test_incomplete_folder_is_replaced_and_a_complete_one_reused(stored: Stored, tmp_path: Path) -> None:
     store = stored("0.5.10")
     release = store.release(Release("0.5.10"))

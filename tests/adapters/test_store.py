@@ -341,6 +341,7 @@ def test_held_lock_is_reported(store: Store, path: Path) -> None:
         store.import_wheel(RELEASE, path, digest, lock_timeout=0.1)
 
 
+@pytest.mark.slow
 def test_killed_import_leaves_no_release(store: Store, path: Path) -> None:
     files = {f"sglang/{n}.py": os.urandom(40_000) for n in range(400)}
     digest = make_wheel(path, files)

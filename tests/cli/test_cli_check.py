@@ -34,6 +34,7 @@ def own(cli: CommandLine, codemod: str = CODEMOD, *, toml: str = TOML, after: st
     return folder
 
 
+@pytest.mark.slow
 def test_check_accepts_a_correct_project(cli: CommandLine, empty_store: Path) -> None:
     own(cli)
     answer = cli("check", "--offline", "--json")

@@ -89,6 +89,7 @@ def test_fetch_goes_through_the_proxy(index: Index, settings: PipSettings, tmp_p
     assert proxy.seen == ["http://index.invalid/simple/sglang/", f"http://index.invalid/files/{NAME}"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("more", [[], ["-v"], ["--json"]])
 def test_wrong_proxy_credentials_exit_4(index: Index, settings: PipSettings, tmp_path: Path, more: list[str]) -> None:
     proxy = Proxy(index, "me:pr0xy")

@@ -322,6 +322,7 @@ def test_dry_run_writes_nothing(cli: CommandLine, clone: Path, own_store: Path) 
     assert snapshot(cli.folder) == before
 
 
+@pytest.mark.slow
 def test_dry_run_caches_no_judgement(cli: CommandLine, clone: Path, own_store: Path) -> None:
     shutil.rmtree(own_store / "judgements", ignore_errors=True)
     before = snapshot(cli.folder)

@@ -285,6 +285,7 @@ def test_survey_page_of_real_releases(
     assert [entry.name for entry in tmp_path.iterdir()] == ["survey.html"]
 
 
+@pytest.mark.slow
 def test_survey_of_real_releases_as_markdown_and_text(
     store: tuple[str, list[str]], capfd: pytest.CaptureFixture[str]
 ) -> None:

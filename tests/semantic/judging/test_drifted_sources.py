@@ -113,6 +113,7 @@ def test_renamed_locals_are_renamed_in_the_result(judge, written, lookalike, nam
     assert normal(written(name, judgement)) == normal(expected).replace("'track_rows'", "'rows'")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("version", [RELEASE, "0.5.11"])
 def test_line_endings_bom_and_tabs_are_preserved(judge, written, release_source, name, version):
