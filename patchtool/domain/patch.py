@@ -138,6 +138,7 @@ class Change(NamedTuple):
         after: Blob id with the patch.
         added: Lines added.
         removed: Lines removed.
+        edit: Identifies the lines that are added and removed, wherever in the file they are.
     """
 
     path: str
@@ -145,6 +146,7 @@ class Change(NamedTuple):
     after: str
     added: int = 0
     removed: int = 0
+    edit: str = ""
 
 
 class Judgement(NamedTuple):

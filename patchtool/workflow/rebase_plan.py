@@ -57,8 +57,7 @@ def _fails_since(session: Session, info: PatchInfo, start: Release, to: Release)
         stored = session.store.release(release)
         if stored is None:
             continue
-        tree = session.store.tree(stored.commit)
-        alone = render([info._replace(requires=())], tree, release, session.cache)
-        if alone.exit_code >= ExitCode.CONFLICT:
+        rendering = render(session.project.patches, session.store.tree(stored.commit), release, session.cache)
+        if rendering.patch(info.name).judgement.state.exit_code >= ExitCode.CONFLICT:
             return release
     return None

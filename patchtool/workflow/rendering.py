@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -19,9 +20,9 @@ from patchtool.domain.patch import Change, Judgement, PatchInfo, PatchReport
 from patchtool.domain.ports import Tree
 from patchtool.domain.release import Release
 from patchtool.domain.state import State
+from patchtool.workflow.siblings import Series
 
 Judge = Callable[[PatchInfo, Tree, "Release | None"], Judgement]
-_SATISFIES_REQUIREMENT = (State.APPLIED, State.LANDED, State.PARTIAL, State.DRIFTED)
 
 
 class Rendering(NamedTuple):
@@ -67,7 +68,7 @@ class OverlayTree:
     """
 
     base: Tree
-    contents: dict[str, bytes] = field(default_factory=dict)
+    contents: Mapping[str, bytes] = field(default_factory=dict)
 
     def blob_ids(self, paths: Iterable[str]) -> Mapping[str, str]:
         """Git blob ids of those paths that exist."""
@@ -116,7 +117,10 @@ def _with_line_counts(change: Change, judgement: Judgement, tree: Tree) -> Chang
     after = judgement.contents[change.path].splitlines()
     matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
     common = sum(block.size for block in matcher.get_matching_blocks())
-    return change._replace(added=len(after) - common, removed=len(before) - common)
+    new, old = Counter(after), Counter(before)
+    edit = repr((sorted((old - new).items()), sorted((new - old).items())))
+    digest = hashlib.sha256(edit.encode()).hexdigest()[:16]
+    return change._replace(added=len(after) - common, removed=len(before) - common, edit=digest)
 
 
 def render(
@@ -136,22 +140,13 @@ def render(
         cache: Judgements of earlier runs.
         judge: Makes the judgements that are not cached.
     """
-    overlay = OverlayTree(tree)
-    ids = dict(tree.blob_ids({path for info in patches for path in info.footprint}))
-    reports: list[PatchReport] = []
-    states: dict[str, State] = {}
-    for info in patches:
-        failed = next((name for name in info.requires if states.get(name) not in _SATISFIES_REQUIREMENT), None)
-        if failed is None:
-            judgement = _judge(info, overlay, ids, release, cache, judge)
-        else:
-            state = states[failed].value if failed in states else "left out"
-            judgement = Judgement(State.BLOCKED, "requirement-failed", f"requires {failed}, which is {state}")
-        overlay.contents.update(judgement.contents)
-        ids.update({path: blob_id(data) for path, data in judgement.contents.items()})
-        states[info.name] = judgement.state
-        reports.append(PatchReport(info, judgement))
-    return Rendering(tuple(reports))
+    ids = tree.blob_ids({path for info in patches for path in info.footprint})
+
+    def judge_on(info: PatchInfo, contents: Mapping[str, bytes]) -> Judgement:
+        changed = {path: blob_id(data) for path, data in contents.items()}
+        return _judge(info, OverlayTree(tree, contents), {**ids, **changed}, release, cache, judge)
+
+    return Rendering(tuple(Series(judge_on, ids).judge(patches)))
 
 
 class _NotCachedError(Exception):

@@ -54,6 +54,8 @@ def _table_parts(report: Report, verbose: bool, color: bool) -> Iterator[str]:
     yield from (_failure(patch) for patch in report.patches if _is_notable(patch))
     if verbose:
         yield from map(explanation, report.patches)
+    else:
+        yield from map(_notes, report.patches)
 
 
 def _rebase_parts(report: Report, verbose: bool, color: bool) -> Iterator[str]:
@@ -63,7 +65,7 @@ def _rebase_parts(report: Report, verbose: bool, color: bool) -> Iterator[str]:
     for step, patch in zip(report.plan.steps, report.patches):
         rows.append((step.patch, step.before or "?", step.after, _because(patch)))
     yield _lines(aligned(rows, {(i, 2): COLORS[row[2]] for i, row in enumerate(rows) if color and i}))
-    yield from (explanation(patch) for patch in report.patches if verbose or _is_notable(patch))
+    yield from (explanation(patch) if verbose or _is_notable(patch) else _notes(patch) for patch in report.patches)
     yield _lines(
         f"{step.patch} fails from {step.changed_on} on, of the releases in the store"
         for step in report.plan.steps
@@ -185,6 +187,10 @@ def _failure(patch: PatchReport) -> str:
     found, name = patch.judgement, patch.info.name
     first = f"{name}: {found.state.value} ({found.reason}): {found.detail}"
     return _lines([first, *_nearest(patch), f"  hint: patchtool explain {name}"])
+
+
+def _notes(patch: PatchReport) -> str:
+    return _lines(f"note: {patch.info.name}: {note}" for note in patch.judgement.notes)
 
 
 def _nearest(patch: PatchReport) -> list[str]:

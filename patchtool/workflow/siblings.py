@@ -1,0 +1,177 @@
+"""Judging each patch of a series beside the others: what an earlier patch wrote is never taken for upstream's.
+
+A patch is judged on the tree that the patches before it left, because that is what it is written to. Where those
+patches changed its files, it is also judged without them: whether it landed is a question about upstream alone, and
+where the two judgements differ, the report names the patches that made the difference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import NamedTuple
+
+from patchtool.domain.errors import ExitCode
+from patchtool.domain.patch import Judgement, PatchInfo, PatchReport
+from patchtool.domain.state import State
+
+Contents = Mapping[str, bytes]
+JudgeOn = Callable[[PatchInfo, Contents], Judgement]
+"""Judges a patch on upstream's tree with these files replaced."""
+
+_SATISFIES_REQUIREMENT = (State.APPLIED, State.LANDED, State.PARTIAL, State.DRIFTED)
+
+
+class _Layer(NamedTuple):
+    """The files that the series has changed after one of its patches."""
+
+    patch: str
+    contents: Contents
+
+
+class Series:
+    """Judges the patches of a series, each on what the patches before it left.
+
+    Args:
+        judge_on: Judges one patch on one tree.
+        present: The paths of all footprints that upstream has.
+    """
+
+    def __init__(self, judge_on: JudgeOn, present: Collection[str]) -> None:
+        self._judge_on = judge_on
+        self._present = present
+        self._subsets: dict[tuple[str, ...], Contents] = {}
+        self._judgements: dict[tuple[object, ...], Judgement] = {}
+
+    def judge(self, patches: Sequence[PatchInfo]) -> list[PatchReport]:
+        """Judge patches in order."""
+        layers = [_Layer("", {})]
+        reports: list[PatchReport] = []
+        sites: dict[str, set[tuple[str, int, str]]] = {}
+        for info in patches:
+            judgement = _blocked(info, reports) or self._in_series(info, layers, reports)
+            if not info.requires and judgement.state.changes_tree:
+                # On upstream's tree, so that the line numbers of all patches are comparable.
+                sites[info.name] = {(site.path, site.line, site.symbol) for site in self._on(info, {}).sites}
+                shared = [name for name in sites if name != info.name and sites[name] & sites[info.name]]
+                if shared and not judgement.notes:
+                    judgement = _with_note(judgement, f"{_named(shared)} edits the same place")
+            if judgement.contents:
+                layers.append(_Layer(info.name, {**layers[-1].contents, **judgement.contents}))
+            reports.append(PatchReport(info, judgement))
+        return reports
+
+    def _on(self, info: PatchInfo, contents: Contents) -> Judgement:
+        key = (info.name, *sorted(self._relevant(info, contents).items()))
+        if key not in self._judgements:
+            self._judgements[key] = self._judge_on(info, contents)
+        return self._judgements[key]
+
+    def _in_series(self, info: PatchInfo, layers: Sequence[_Layer], earlier: Sequence[PatchReport]) -> Judgement:
+        stacked = self._on(info, layers[-1].contents)
+        if not self._relevant(info, layers[-1].contents) or stacked.state is State.CRASHED:
+            return stacked
+        required = _closure(info, [report.info for report in earlier])
+        below = self._contents_of(required)
+        alone = self._on(info, below)
+        upstream = alone
+        if self._relevant(info, below) and {State.LANDED, State.PARTIAL} & {stacked.state, alone.state}:
+            upstream = self._on(info, {})
+        if _evidence(upstream) == _evidence(alone) == _evidence(stacked):
+            return stacked if stacked.contents else alone
+        others = self._others(info, layers, {each.name for each in required})
+        return _compare(upstream, alone, stacked, others)
+
+    def _relevant(self, info: PatchInfo, contents: Contents) -> Contents:
+        """Those of the changed files that a judgement of the patch may read."""
+        if all(path in self._present for path in info.targets):
+            return {path: contents[path] for path in info.footprint if path in contents}
+        return contents  # the whole tree is searched for a target that moved
+
+    def _contents_of(self, patches: Sequence[PatchInfo]) -> Contents:
+        """The files that these patches change where they alone are applied."""
+        names = tuple(info.name for info in patches)
+        if names not in self._subsets:
+            reports = self.judge(patches)
+            self._subsets[names] = {p: data for each in reports for p, data in each.judgement.contents.items()}
+        return self._subsets[names]
+
+    def _others(self, info: PatchInfo, layers: Sequence[_Layer], required: Collection[str]) -> str:
+        """Name the patches that make a difference to this one; those that it requires only if there are no others."""
+        names: list[str] = []
+        previous = _evidence(self._on(info, {}))
+        for layer in layers[1:]:
+            evidence = _evidence(self._on(info, layer.contents))
+            if evidence != previous:
+                names.append(layer.patch)
+            previous = evidence
+        names = [name for name in names if name not in required] or names or [each.patch for each in layers[1:]]
+        return _named(names)
+
+
+def _blocked(info: PatchInfo, earlier: Sequence[PatchReport]) -> Judgement | None:
+    states = {report.info.name: report.judgement.state for report in earlier}
+    for name in info.requires:
+        if states.get(name) not in _SATISFIES_REQUIREMENT:
+            state = states[name].value if name in states else "left out"
+            return Judgement(State.BLOCKED, "requirement-failed", f"requires {name}, which is {state}")
+    return None
+
+
+def _named(patches: Sequence[str]) -> str:
+    return f"the patch{'es' if len(patches) > 1 else ''} {' and '.join(f'`{name}`' for name in patches)} of this series"
+
+
+def _closure(info: PatchInfo, earlier: Sequence[PatchInfo]) -> list[PatchInfo]:
+    """The patches that a patch requires, and what those require, in series order."""
+    wanted = set(info.requires)
+    for each in reversed(earlier):
+        if each.name in wanted:
+            wanted.update(each.requires)
+    return [each for each in earlier if each.name in wanted]
+
+
+def _evidence(judgement: Judgement) -> tuple[object, ...]:
+    """What must be the same on two trees for the code between them to make no difference to a patch."""
+    held = frozenset(goal.name for goal in judgement.goals if goal.held_before)
+    edits = frozenset((change.path, change.edit) for change in judgement.changes)
+    return judgement.state, judgement.reason, held, edits
+
+
+def _held(judgement: Judgement) -> tuple[object, ...]:
+    return judgement.state, frozenset(goal.name for goal in judgement.goals if goal.held_before)
+
+
+def _compare(upstream: Judgement, alone: Judgement, stacked: Judgement, others: str) -> Judgement:
+    """Combine the judgements of one patch.
+
+    Args:
+        upstream: On upstream's tree.
+        alone: On upstream's tree with the patches that it requires.
+        stacked: With all patches before it.
+        others: The patches that make the difference, in words.
+    """
+    if stacked.state in (State.LANDED, State.PARTIAL) and _held(upstream) != _held(stacked):
+        part = "" if stacked.state is State.LANDED else "a part of "
+        return _overlap(upstream, f"{others} already does {part}this")
+    if upstream.state is State.LANDED:
+        return (
+            upstream
+            if stacked.state is State.LANDED
+            else _overlap(upstream, f"upstream has it, but {others} undoes it")
+        )
+    if stacked.state.changes_tree:
+        if alone.state.changes_tree:
+            return _with_note(stacked, f"{others} changes code that this patch edits as well")
+        return _with_note(stacked, f'it applies only on top of {others}: name that in "requires" of its patch.toml')
+    if alone.state.exit_code < ExitCode.CONFLICT:
+        return _overlap(alone, f"it applies only without {others}: {stacked.detail}")
+    return alone
+
+
+def _overlap(judgement: Judgement, detail: str) -> Judgement:
+    goals = tuple(goal._replace(held_after=goal.held_before) for goal in judgement.goals)
+    return judgement._replace(goals=goals).with_state(State.CONFLICT, "sibling-overlap", detail)
+
+
+def _with_note(judgement: Judgement, note: str) -> Judgement:
+    return judgement._replace(notes=(*judgement.notes, note))
