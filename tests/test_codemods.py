@@ -125,6 +125,7 @@ def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Small:
     return made
 
 
+@pytest.mark.slow
 def test_a_patch_of_two_files_is_written_file_by_file(small: Small) -> None:
     done = codemod("Pair", *map(small.file, SOURCES), cwd=small.project)
     assert done.returncode == 0, done.stderr

@@ -383,6 +383,7 @@ def test_pip_settings_have_pips_precedence() -> None:
     assert (config.no_index, config.timeout, config.proxy) == (True, 7.0, "http://me:secret@proxy:1")
 
 
+@pytest.mark.slow
 def test_pip_settings_come_from_files_and_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     settings = tmp_path / "pip.conf"
     settings.write_text("[global]\nextra-index-url =\n    https://me:p'w@a/simple\n    https://b/simple\nretries = 1\n")

@@ -56,6 +56,7 @@ def fetch(folder: Path, *options: str) -> CliResult:
     return CliResult(done.returncode, done.stdout, done.stderr)
 
 
+@pytest.mark.slow
 def test_fetch_uses_credentials_of_the_index_url(index: Index, settings: PipSettings, tmp_path: Path) -> None:
     settings(index_url=index.url.replace("://", "://me:s3%2Fcret@"))
     answer = fetch(tmp_path)
@@ -77,6 +78,7 @@ def test_wrong_index_credentials_exit_4(index: Index, settings: PipSettings, tmp
     assert not (tmp_path / "store.git").exists()
 
 
+@pytest.mark.slow
 def test_fetch_goes_through_the_proxy(index: Index, settings: PipSettings, tmp_path: Path) -> None:
     proxy = Proxy(index, "me:pr0xy")
     try:

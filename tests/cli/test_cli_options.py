@@ -215,6 +215,7 @@ class Gone(SemanticPatch):
 """
 
 
+@pytest.mark.slow
 def test_sigint_exits_130(cli: CommandLine, empty_store: Path) -> None:
     argv = ["fetch", "--json", "--lock-timeout", "60"]
     from patchtool.adapters.files import locked

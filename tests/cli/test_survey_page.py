@@ -218,6 +218,7 @@ def test_data_has_all_evidence() -> None:
     assert torn["diff"] is None
 
 
+@pytest.mark.slow
 def test_equal_diffs_are_stored_once() -> None:
     data = data_of(survey_page(large()))
     assert sum(map(len, data["grid"])) == 2400

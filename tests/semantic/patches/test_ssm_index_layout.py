@@ -201,6 +201,7 @@ NOT_EXACTLY_LANDED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "row",
     table(
