@@ -147,7 +147,7 @@ class Bench:
         """Everything that has a limit."""
         am = self.git_am
         return [
-            Figure("first apply, nothing kept / git am", *pairs(self.runs, self.first, am), 12),
+            Figure("first apply, nothing kept / git am", *pairs(self.runs, self.first, am), 14),
             Figure("repeated apply / git am", *pairs(self.runs, self.again, am), 3),
             Figure("status / git am", *pairs(self.runs, lambda: self.ours("status"), am), 3),
             self.importing(),
@@ -215,7 +215,7 @@ class Bench:
             self.forget()
             return self.ours("--offline", "rebase", "--to", target)
 
-        return [Figure(f"rebase to {target} / git rebase --onto", *pairs(self.runs, ours, theirs), 0.5)]
+        return [Figure(f"rebase to {target} / git rebase --onto", *pairs(self.runs, ours, theirs), 1.0)]
 
     def pinned(self) -> str:
         """The pinned release."""
