@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 from urllib.parse import urlsplit
-from urllib.request import url2pathname
 
 from patchtool.domain.errors import EnvironmentFault, InputError, RefusedError
 from patchtool.domain.release import Release
@@ -168,6 +167,8 @@ def local_path(url: str) -> Path | None:
     """The path that a ``file:`` URL or a plain path means; None for a URL of the network."""
     parts = urlsplit(url)
     if parts.scheme == "file":
+        from urllib.request import url2pathname  # late: it brings http, email and ssl, and most runs need no URL
+
         return Path(url2pathname(parts.path))
     return None if "://" in url else Path(url).expanduser().absolute()
 
