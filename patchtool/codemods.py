@@ -1,4 +1,4 @@
-"""Each patch of the series as a LibCST codemod command, by the name of its class.
+"""Each patch of the series as a LibCST codemod command, under the name of its class.
 
 ``python -m libcst.tool codemod --no-format -x patchtool.codemods.MtpTracking FILE…`` writes what ``patchtool apply``
 writes. The series is that of the project in the working directory, or the one that ships with the tool.
@@ -26,7 +26,7 @@ _ROOT = "python/"
 
 
 class Conflict(Exception):
-    """A patch that must not be written; the message says why."""
+    """The patch cannot be applied to this tree."""
 
 
 class PatchCommand(CodemodCommand):
@@ -46,8 +46,8 @@ class PatchCommand(CodemodCommand):
             The patched module.
 
         Raises:
-            SkipFile: The file is no target of the patch, or the patch has nothing to do in it.
-            Conflict: The patch must not be written.
+            SkipFile: The file is no target of the patch, or has nothing to be changed.
+            Conflict: The patch cannot be applied to this tree.
         """
         file = Path(self.context.filename or "").absolute()
         target = next((t for t in self.info.targets if file.as_posix().endswith(f"/{t.removeprefix(_ROOT)}")), None)
@@ -72,10 +72,10 @@ class PatchCommand(CodemodCommand):
 
 
 def _judge_files(info: PatchInfo, patch: type[SemanticPatch], files: FilesAround) -> Mapping[str, Judgement]:
-    """Judge a patch file by file, since LibCST writes each one before it reads the next.
+    """Judge a patch file by file: LibCST writes one file before it reads the next.
 
     Raises:
-        Conflict: A file must not be written, or the whole patch would not be found in the result.
+        Conflict: A file cannot be patched, or the whole patch would not have landed in the result.
     """
     judgements = {}
     for target in info.targets:
@@ -115,7 +115,7 @@ class FilesAround:
         return {path: blob_id(data) for path in paths if (data := self.read(path)) is not None}
 
     def containing(self, word: str) -> list[str]:
-        """Not looked for: a file that moved is no target."""
+        """Paths of the given files that contain a word; a target that moved is not searched for."""
         return [path for path, data in self.contents.items() if word.encode() in data]
 
 
@@ -132,7 +132,7 @@ def _command(project: Project, name: str) -> type[PatchCommand]:
 
 
 def __getattr__(name: str) -> type[PatchCommand]:
-    """The patch with this class name; looked up by name, so that worker processes find it too."""
+    """Find a patch by the name of its class; LibCST's worker processes unpickle commands by name too."""
     if name.startswith("_"):
         raise AttributeError(name)
     return _command(open_project(None), name)

@@ -1,7 +1,7 @@
 """Filling the holes of a template with the file's own code, as LibCST's nodes.
 
-This is the one place that knows how a hole is filled. Nothing relies on it: what it gives is matched with the template
-again before it is written.
+Only this module knows how a hole is filled. It is not trusted: the result is unified with the template again, by the
+matcher that found the site, before anything is written.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from patchtool.semantic.matching.template import is_hole
 from patchtool.semantic.matching.unify import Binding, same
 from patchtool.semantic.vocabulary.edits import Replacement
 from patchtool.semantic.writing.errors import CannotWrite
-from patchtool.semantic.writing.file_nodes import FileNodes, shares_line
-from patchtool.semantic.writing.locate import Line
+from patchtool.semantic.writing.file_nodes import FileNodes
+from patchtool.semantic.writing.locate import Line, is_shared
 
 
 class FilledReplacement(NamedTuple):
     """One edit, ready to be written.
 
     Args:
-        scope: The definition it is made in.
+        scope: The definition that contains it.
         replacement: Where and what.
         lines: The new statements.
         footer: Comments below the last one.
@@ -45,16 +45,16 @@ class FilledReplacement(NamedTuple):
 def fill(
     module: cst.Module, analysis: ScopeAnalysis, replacement: Replacement, rename: dict[str, str]
 ) -> FilledReplacement:
-    """Fill the template of a replacement, and keep old statements with their layout where new ones equal them.
+    """Fill the template of a replacement; replaced statements that it repeats keep their comments and layout.
 
     Args:
         module: The file.
         analysis: The scope.
-        replacement: What to insert where, and what its holes stand for.
+        replacement: What to insert where, and the bindings of its holes.
         rename: What the module calls each global; only those that differ.
 
     Raises:
-        CannotWrite: A hole is unbound, or stands for code that cannot be taken out of its line.
+        CannotWrite: A hole is unbound, or bound to code that cannot be taken out of its line.
     """
     nodes = FileNodes(module, analysis, replacement)
     template = _parsed(replacement.code.text)
@@ -67,7 +67,7 @@ def fill(
 
 @lru_cache(maxsize=64)
 def _parsed(text: str) -> cst.Module:
-    """A template; comments above its first statement belong to that."""
+    """A template, with the comments above its first statement on that statement."""
     module = cst.parse_module(text)
     first, *rest = module.body
     above = [*module.header, *getattr(first, "leading_lines", ())]
@@ -79,62 +79,64 @@ def _statements(lines: Sequence[Line]) -> list[ast.stmt]:
 
 
 class TemplateFiller(cst.CSTTransformer):
-    """Fills a template's holes, and gives globals the names that the module knows them by.
+    """Fills a template's holes, and gives globals the names that the module has for them.
 
     Args:
         template: The template.
-        nodes: What its holes stand for.
+        nodes: The file's code for its holes.
         rename: What the module calls each global; only those that differ.
     """
 
     def __init__(self, template: cst.Module, nodes: FileNodes, rename: dict[str, str]) -> None:
         super().__init__()
-        self.step = template.default_indent
-        self.nodes = nodes
-        self.env = nodes.env
-        self.rename = rename
-        self.identifiers: set[object] = set()
+        self._template_indent = template.default_indent
+        self._nodes = nodes
+        self._rename = rename
+        self._identifiers: set[object] = set()
 
     def on_visit(self, node: cst.CSTNode) -> bool:
-        """Note which names are no expressions; leave out what is filled as a whole."""
+        """Collect the names that are identifiers, not expressions; skip what is filled as a whole."""
         if not isinstance(node, cst.AsName):
-            self.identifiers |= {getattr(node, field, None) for field in ("attr", "keyword", "name")}
-        whole = isinstance(node, (cst.Import, cst.ImportFrom)) or self._statement_hole(node) or self._rest_hole(node)
+            self._identifiers |= {getattr(node, field, None) for field in ("attr", "keyword", "name")}
+        whole = (
+            isinstance(node, (cst.Import, cst.ImportFrom)) or self._statement_hole(node) or self._arguments_hole(node)
+        )
         return not whole
 
     def _statement_hole(self, line: cst.CSTNode) -> str | None:
-        """The hole in ``*BODY_``, or in ``THIS_`` where that stands for a statement."""
-        only = line.body[0] if isinstance(line, cst.SimpleStatementLine) and not shares_line(line) else None
+        """The hole in ``*BODY_``, or in ``THIS_`` where that is bound to a statement."""
+        only = line.body[0] if isinstance(line, cst.SimpleStatementLine) and not is_shared(line) else None
         value = only.value if isinstance(only, cst.Expr) else None
-        run = isinstance(value, cst.StarredElement)
-        hole = _hole(value.value if isinstance(value, cst.StarredElement) else value)
-        return hole if run or isinstance(self.env.get(hole or ""), ast.stmt) else None
+        if isinstance(value, cst.StarredElement):
+            return _hole(value.value)
+        hole = _hole(value)
+        return hole if isinstance(self._nodes.bindings.get(hole or ""), ast.stmt) else None
 
-    def _rest_hole(self, arg: cst.CSTNode) -> str | None:
-        """The hole in ``*REST_`` or ``**REST_`` where that stands for arguments."""
+    def _arguments_hole(self, arg: cst.CSTNode) -> str | None:
+        """The hole in ``*REST_`` or ``**REST_`` where that is bound to arguments."""
         hole = _hole(arg.value) if isinstance(arg, cst.Arg) and arg.star else None
-        return hole if isinstance(self.env.get(hole or ""), tuple) else None
+        return hole if isinstance(self._nodes.bindings.get(hole or ""), tuple) else None
 
     def leave_Name(self, original_node: cst.Name, updated_node: cst.Name) -> cst.BaseExpression:
-        """Fill a hole; give a global its name here."""
-        name, identifier = original_node.value, original_node in self.identifiers
+        """Fill a hole, or rename a global."""
+        name, identifier = original_node.value, original_node in self._identifiers
         if not is_hole(name):
-            return updated_node if identifier else updated_node.with_changes(value=self.rename.get(name, name))
-        value: Binding | None = self.env.get(name)
+            return updated_node if identifier else updated_node.with_changes(value=self._rename.get(name, name))
+        value: Binding | None = self._nodes.bindings.get(name)
         if isinstance(value, (str, ast.Name)):
             return updated_node.with_changes(value=value if isinstance(value, str) else value.id)
         if identifier or not isinstance(value, ast.expr):
             raise CannotWrite("hole-unbound", f"{name} stands for {'no identifier' if identifier else 'nothing here'}")
-        new = self.nodes.expression(name, value)
+        new = self._nodes.expression(name, value)
         return new.with_changes(lpar=[*updated_node.lpar, *new.lpar], rpar=[*new.rpar, *updated_node.rpar])
 
     def leave_Call(self, original_node: cst.Call, updated_node: cst.Call) -> cst.Call:  # noqa: ARG002 -- LibCST's
-        """Put the remaining arguments in; the last one ends as its hole did."""
+        """Insert the remaining arguments; the last one gets its hole's comma."""
         args: list[cst.Arg] = []
         for arg in updated_node.args:
-            hole = self._rest_hole(arg)
-            value = self.env.get(hole or "")
-            args += self.nodes.arguments(hole, value) if hole and isinstance(value, tuple) else [arg]
+            hole = self._arguments_hole(arg)
+            value = self._nodes.bindings.get(hole or "")
+            args += self._nodes.arguments(hole, value) if hole and isinstance(value, tuple) else [arg]
             args[-1:] = [last.with_changes(comma=arg.comma) for last in args[-1:]]
         before = updated_node.whitespace_before_args if args else cst.SimpleWhitespace("")
         return updated_node.with_changes(args=args, whitespace_before_args=before)
@@ -142,9 +144,9 @@ class TemplateFiller(cst.CSTTransformer):
     def leave_SimpleStatementLine(
         self, original_node: cst.SimpleStatementLine, updated_node: cst.SimpleStatementLine
     ) -> cst.SimpleStatementLine | cst.FlattenSentinel[Line]:
-        """Carry old statements over."""
+        """Carry replaced statements over."""
         hole = self._statement_hole(original_node)
-        return cst.FlattenSentinel(self.nodes.lines(hole)) if hole else updated_node
+        return cst.FlattenSentinel(self._nodes.lines(hole)) if hole else updated_node
 
     def leave_IndentedBlock(
         self,
@@ -152,20 +154,20 @@ class TemplateFiller(cst.CSTTransformer):
         updated_node: cst.IndentedBlock,
     ) -> cst.BaseSuite:
         """Indent a block as the file does."""
-        return updated_node.with_changes(indent=self.nodes.unit)
+        return updated_node.with_changes(indent=self._nodes.indent)
 
     def leave_ParenthesizedWhitespace(
         self,
         original_node: cst.ParenthesizedWhitespace,  # noqa: ARG002 -- LibCST's
         updated_node: cst.ParenthesizedWhitespace,
     ) -> cst.ParenthesizedWhitespace:
-        """Indent a continued line as the file does, level by level."""
-        indent = updated_node.last_line.value.replace(self.step, self.nodes.unit)
+        """Indent a continuation line as the file does, level by level."""
+        indent = updated_node.last_line.value.replace(self._template_indent, self._nodes.indent)
         return updated_node.with_changes(last_line=cst.SimpleWhitespace(indent))
 
 
 class _LineKeeper(cst.CSTTransformer):
-    """Puts old statements, with their comments and layout, in the place of new ones that equal them."""
+    """Exchanges new statements for replaced ones that equal them, which have comments and layout."""
 
     def __init__(self, nodes: FileNodes) -> None:
         super().__init__()
@@ -174,8 +176,8 @@ class _LineKeeper(cst.CSTTransformer):
         self.kept: dict[cst.CSTNode, Line] = {}
 
     def on_visit(self, node: cst.CSTNode) -> bool:
-        """Find the old statement for each new one, outermost first; each is kept once."""
-        if not self.free or node in self.carried or isinstance(node, cst.BaseExpression) or shares_line(node):
+        """Find the replaced statement that equals a new one, outermost first; each is kept once."""
+        if not self.free or node in self.carried or isinstance(node, cst.BaseExpression) or is_shared(node):
             return False
         if isinstance(node, Line):
             old = next((old for old in self.free if same(old, _statements([node])[0])), None)
@@ -185,7 +187,6 @@ class _LineKeeper(cst.CSTTransformer):
         return True
 
     def on_leave(self, original_node: cst.CSTNode, updated_node: cst.CSTNode) -> cst.CSTNode:  # type: ignore[override]
-        """Exchange the statements that were found."""
         return self.kept.get(original_node, updated_node)
 
 

@@ -1,4 +1,4 @@
-"""A file as LibCST's tree, and where the statements of the stdlib's tree are in it."""
+"""LibCST's tree of a file, and the nodes in it for blocks and statements of the stdlib's tree."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from patchtool.semantic.writing.errors import CannotWrite
 Line = cst.SimpleStatementLine | cst.BaseCompoundStatement
 Chain = tuple[cst.CSTNode, ...]
 
-# Chains that the stdlib's tree keeps flat are nested in LibCST's: 8,000 links overflow its parser's stack and end the
-# process, and half of 1,000 reach Python's recursion limit when the tree is printed.
+# LibCST nests what the stdlib keeps flat: `a and b and …`, dotted names in imports. From 8,000 on its parser overflows
+# the stack and ends the process; from some hundreds on its printer reaches Python's recursion limit.
 _LONGEST_CHAIN = 1000
-_LINK = re.compile(r"\b(?:and|or)\b")
+_OPERATOR = re.compile(r"\b(?:and|or)\b")
 _LONG_NAME = re.compile(rf"(?:\.[\s\\]*\w+[\s\\]*){{{_LONGEST_CHAIN}}}")
 
 
@@ -43,7 +43,7 @@ def parse_file(source: Source) -> cst.Module:
 
 
 def _has_long_condition(source: Source) -> bool:
-    if len(_LINK.findall(source.text)) < _LONGEST_CHAIN:  # a walk over the tree costs as much as parsing
+    if len(_OPERATOR.findall(source.text)) < _LONGEST_CHAIN:  # a walk takes as long as parsing
         return False
     return any(isinstance(node, ast.BoolOp) and len(node.values) > _LONGEST_CHAIN for node in walk(source.tree))
 
@@ -54,7 +54,7 @@ def _indentation(source: Source, statement: ast.stmt) -> bytes:
 
 
 def block_chain(module: cst.Module, scope: Scope, block: Block) -> Chain:
-    """Follow the structural path of a block: the same positions in LibCST's tree.
+    """Follow the structural path to a block: the same positions as in the stdlib's tree.
 
     Args:
         module: The file.
@@ -62,7 +62,7 @@ def block_chain(module: cst.Module, scope: Scope, block: Block) -> Chain:
         block: The block in the stdlib's tree.
 
     Returns:
-        The nodes from the module to the one that holds the block's statements; for an ``elif`` that statement itself.
+        The nodes from the module to the one that has the block's statements; for an ``elif``, to that statement.
     """
     if not block.ancestors:
         chain: Chain = (module,)
@@ -81,7 +81,7 @@ def block_chain(module: cst.Module, scope: Scope, block: Block) -> Chain:
 
 
 def _holders(owner: cst.CSTNode, field: str) -> Chain:
-    """The nodes between the owner of a block and its statements."""
+    """The nodes from below the owner of a block to the one that has its statements."""
     if isinstance(owner, cst.Module):
         return ()
     part = getattr(owner, field)
@@ -89,12 +89,17 @@ def _holders(owner: cst.CSTNode, field: str) -> Chain:
 
 
 def block_lines(statements: Sequence[ast.stmt], holder: cst.CSTNode) -> dict[ast.AST, cst.CSTNode]:
-    """Each statement of a block with LibCST's node for its line; several on one line share it.
+    """Map each statement of a block to LibCST's node for its line; several on one line share it.
 
     Args:
         statements: The block in the stdlib's tree.
-        holder: The node that holds its statements in LibCST's tree.
+        holder: The node that has its statements in LibCST's tree.
     """
     lines: Sequence[cst.CSTNode] = [holder] if isinstance(holder, cst.If) else getattr(holder, "body", ())
     each = (line for line in lines for _ in (line.body if isinstance(line, cst.SimpleStatementLine) else (line,)))
     return dict(zip(statements, each))
+
+
+def is_shared(line: cst.CSTNode) -> bool:
+    """Whether a line has several statements."""
+    return isinstance(line, cst.SimpleStatementLine) and len(line.body) > 1

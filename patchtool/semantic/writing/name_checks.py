@@ -1,9 +1,12 @@
-"""Before writing: an edit must neither hide, lose, invent nor confuse a name, nor repeat an effect."""
+"""Checks before writing.
+
+Every name in the new code has the intended value, no other code loses a value that it reads, and no side effect runs twice.
+"""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from patchtool.semantic.language.grammar import BUILTINS
 from patchtool.semantic.language.names import assigned_names, shared_names
@@ -20,30 +23,33 @@ _EFFECTS = frozenset({"next", "pop", "popleft", "popitem", "send", "append", "re
 
 
 def global_names(
-    replacement: Replacement, names: ModuleNames, local: frozenset[str], proven: Collection[str]
+    replacement: Replacement, names: ModuleNames, local: frozenset[str], at_site: Collection[str]
 ) -> dict[str, str]:
-    """What the module calls each free name of inserted code; only those that differ.
+    """Map each global that new code reads to the module's name for it; only those that differ.
 
     Args:
         replacement: The code.
         names: The module's names.
         local: Names that are local to the scope.
-        proven: Names that code which the patch relies on reads at this place already.
+        at_site: Names that the code at the site already reads.
 
     Raises:
-        CannotWrite: A global name is not surely available.
+        CannotWrite: A global is not definitely bound, or a local name hides it.
     """
     renamed = {}
-    own = {name for statement in replacement.code.body for name in _stored(statement)}
+    nodes = [node for statement in replacement.code.body for node in walk(statement)]
+    own = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    own |= {node.arg for node in nodes if isinstance(node, ast.arg)}
+    reads = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
     mine = local | own
-    for name in sorted(free_names(replacement.code.body)):
+    for name in sorted(reads):
         if name in local - own and name in names.bound:
             raise CannotWrite("name-unavailable", f"{name} is hidden by a local name")
-        if name in mine or is_hole(name) or (name in proven and name in names.conditional):
+        if name in mine or is_hole(name) or (name in at_site and name in names.conditional):
             continue
         known = names.local_name(name)
         if known is None and (name not in BUILTINS or name in names.bound):
-            raise CannotWrite("name-unavailable", f"{name} is not surely bound in this module")
+            raise CannotWrite("name-unavailable", f"{name} is not definitely bound in this module")
         if known is not None and known != name:
             if known in mine:
                 raise CannotWrite("name-unavailable", f"{name} is imported as {known}, which is hidden by a local name")
@@ -51,35 +57,19 @@ def global_names(
     return renamed
 
 
-def free_names(body: Iterable[ast.stmt]) -> set[str]:
-    """Names that inserted code reads, nested definitions included, without what those bind for themselves."""
-    found: set[str] = set()
-    for statement in body:
-        for node in walk(statement):
-            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
-                found.add(node.id)
-    return found
-
-
-def _stored(statement: ast.stmt) -> set[str]:
-    """Names that inserted code binds for itself: locals, and the parameters of functions it defines."""
-    found = {n.id for n in walk(statement) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-    return found | {n.arg for n in walk(statement) if isinstance(n, ast.arg)}
-
-
 def check_names(
     analysis: ScopeAnalysis, replacement: Replacement, filled: Sequence[ast.stmt], roles: Mapping[str, Binding]
 ) -> None:
-    """Make sure that filled code means at its place what the patch says.
+    """Check the names in new code at its site; only functions are checked.
 
     Args:
         analysis: The scope.
         replacement: Where the code goes.
-        filled: The code, its holes filled.
-        roles: Holes that stand for parameters.
+        filled: The code with its holes filled.
+        roles: Holes bound to parameters.
 
     Raises:
-        CannotWrite: It does not, with the reason.
+        CannotWrite: A check failed.
     """
     function = analysis.scope.function
     if function is None:
@@ -87,10 +77,10 @@ def check_names(
     old, new = assigned_names(replacement.replaced), assigned_names(filled)
     shared = (old | new) & shared_names(function)
     if shared:
-        raise CannotWrite("name-shared", f"{min(shared)} is bound from elsewhere too (global or nonlocal)")
+        raise CannotWrite("name-shared", f"{min(shared)} is also assigned in another scope (global or nonlocal)")
     _check_fresh(function, new - old)
     _check_lost(function, replacement, filled, old - new)
-    _check_meaning(analysis, replacement, roles)
+    _check_values(analysis, replacement, roles)
     _check_effects(replacement)
     _check_assigned(analysis, replacement, filled)
 
@@ -104,11 +94,11 @@ def _check_fresh(function: Function, names: set[str]) -> None:
 
 
 def _check_lost(function: Function, replacement: Replacement, filled: Sequence[ast.stmt], gone: set[str]) -> None:
-    """No surviving read may need a name that the replaced code assigned and the new code does not."""
+    """Refuse to remove an assignment whose name is read in the new code or after the site."""
     for node in (n for statement in filled for n in walk(statement)):
         if isinstance(node, ast.Name) and node.id in gone:
             raise CannotWrite("removed-name-read", f"the new code reads {node.id}, which would no longer be assigned")
-    inside = {id(n) for statement in replacement.replaced for n in walk(statement)} | set(_elsewhere(replacement))
+    inside = {id(n) for statement in replacement.replaced for n in walk(statement)} | set(_other_branches(replacement))
     last = max((s.end_lineno or s.lineno for s in replacement.replaced), default=0)
     own = {id(n) for n in walk_scope(function.body)}
     for node in walk(function):
@@ -119,8 +109,8 @@ def _check_lost(function: Function, replacement: Replacement, filled: Sequence[a
                 raise CannotWrite("removed-name-read", detail)
 
 
-def _elsewhere(replacement: Replacement) -> Iterator[int]:
-    """Nodes in the other arms of the conditions that a replacement stands under: control never passes through both."""
+def _other_branches(replacement: Replacement) -> Iterator[int]:
+    """Yield the ids of nodes in branches that never run together with the site."""
     chain = [*(block for block, _ in replacement.block.ancestors), replacement.block]
     for block in chain:
         if isinstance(block.owner, ast.If):
@@ -128,8 +118,8 @@ def _elsewhere(replacement: Replacement) -> Iterator[int]:
             yield from (id(node) for statement in other for node in walk(statement))
 
 
-def _check_meaning(analysis: ScopeAnalysis, replacement: Replacement, roles: Mapping[str, Binding]) -> None:
-    """A hole must mean the same where its code was found and where it is written."""
+def _check_values(analysis: ScopeAnalysis, replacement: Replacement, roles: Mapping[str, Binding]) -> None:
+    """Refuse a hole whose code has another value where it is written than where it was found."""
     if analysis.flow is None:
         return
     near, after = replacement.near, replacement.behind
@@ -145,13 +135,11 @@ def _check_meaning(analysis: ScopeAnalysis, replacement: Replacement, roles: Map
             if hole in roles:
                 there.append(node)
             if not all(same(here, other) for other in there):
-                raise CannotWrite(
-                    "meaning-changed", f"{ast.unparse(node)} means something else where it would be written"
-                )
+                raise CannotWrite("meaning-changed", f"{ast.unparse(node)} has another value at the site")
 
 
 def _check_effects(replacement: Replacement) -> None:
-    """Code that stays where it is must not have effects that its copy would repeat."""
+    """Refuse to copy code with side effects when the original stays."""
     if replacement.replaced:
         return
     for hole in replacement.code.holes & set(replacement.env):
@@ -159,11 +147,13 @@ def _check_effects(replacement: Replacement) -> None:
             called = node.func if isinstance(node, ast.Call) else None
             name = called.id if isinstance(called, ast.Name) else getattr(called, "attr", "")
             if isinstance(node, (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom)) or name in _EFFECTS:
-                raise CannotWrite("effect-repeated", f"{ast.unparse(node)} must not be evaluated twice")
+                raise CannotWrite(
+                    "effect-repeated", f"{ast.unparse(node)} has side effects and would be evaluated twice"
+                )
 
 
 def _check_assigned(analysis: ScopeAnalysis, replacement: Replacement, filled: Sequence[ast.stmt]) -> None:
-    """Every name that the new code reads has a value: a local one surely, any other one as far as the module shows."""
+    """Refuse new code that reads a local which may be unassigned, or a name that the module never binds."""
     if analysis.flow is None:
         return
     known = set(analysis.flow.definitely_assigned(replacement.near, after=replacement.behind))
@@ -176,7 +166,7 @@ def _check_assigned(analysis: ScopeAnalysis, replacement: Replacement, filled: S
             if not isinstance(node, ast.Name) or not isinstance(node.ctx, ast.Load) or node.id in known | stored:
                 continue
             if node.id in analysis.local_names:
-                raise CannotWrite("name-unavailable", f"{node.id} is not surely assigned at the site")
+                raise CannotWrite("name-unavailable", f"{node.id} may be unassigned at the site")
             if node.id not in module and "*" not in module and node.id not in BUILTINS:
-                raise CannotWrite("name-unavailable", f"{node.id} is bound nowhere in this module")
+                raise CannotWrite("name-unavailable", f"{node.id} is not bound in this module")
         known |= stored

@@ -1,126 +1,142 @@
-"""After writing: only the intended statements differ, every other byte is the same, and the result is landed."""
+"""After filling and after writing: the new code is its template, and only that changed.
+
+Nothing here uses LibCST. A writer that is wrong is found by the stdlib's parser and by the matcher that found the site.
+"""
 
 from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from patchtool.semantic.language.scopes import Scope, first_line
+from patchtool.semantic.language.scopes import Scope, find_scope, first_line
 from patchtool.semantic.language.source import Source, bound_names
 from patchtool.semantic.matching.unify import Matcher, same
 from patchtool.semantic.vocabulary.edits import Replacement
+from patchtool.semantic.writing.errors import CannotWrite
+
+if TYPE_CHECKING:
+    from patchtool.semantic.writing.fill import FilledReplacement
 
 
-def filled_as_meant(filled: Sequence[ast.stmt], replacement: Replacement, rename: Mapping[str, str]) -> str | None:
-    """Make sure that filled code is its template, each hole standing for what it was found to stand for.
+def verify_filled(filled: Sequence[ast.stmt], replacement: Replacement, rename: Mapping[str, str]) -> None:
+    """Verify that filled code matches its template, with every hole bound to what it was found as.
 
     Args:
-        filled: The code that is to be written.
+        filled: The code to be written.
         replacement: The template, and what its holes stand for.
         rename: What the module calls each global of the template; only those that differ.
 
-    Returns:
-        What is wrong, or None.
+    Raises:
+        CannotWrite: It does not match.
     """
-    real = {local: name for name, local in rename.items()}
-    matcher = Matcher(lambda name: real.get(name, name), literal=True)
-    fits = any(True for _ in matcher.statements(replacement.code.body, filled, replacement.env))
-    return None if fits else "the new code is not what the template says"
+    template_name = {local: name for name, local in rename.items()}
+    matcher = Matcher(lambda name: template_name.get(name, name), literal=True)
+    if next(matcher.statements(replacement.code.body, filled, replacement.env), None) is None:
+        raise CannotWrite("written-otherwise", "the new code is not what the template says")
 
 
-def splice_tree(replacements: Sequence[tuple[Replacement, list[ast.stmt]]]) -> None:
-    """Carry out edits on the stdlib tree itself, in place; the tree is not good for searching afterwards."""
-    for replacement, filled in sorted(replacements, key=lambda pair: pair[0].start, reverse=True):
-        replacement.block.statements[replacement.start : replacement.stop] = filled
-
-
-def written_as_meant(expected: ast.Module, written: Source, known: Mapping[int, bytes]) -> str | None:
-    """Compare what was written with what was meant, in normal form.
+def verify_written(
+    source: Source, written: Source, edits: Sequence[FilledReplacement], transformed: Sequence[Scope]
+) -> None:
+    """Verify that a file differs from the old one in the edits only.
 
     Args:
-        expected: The old tree with the edits carried out on it.
-        written: The new file.
-        known: Text of statements that no edit is in, by identity: what has the same text in both files is the same.
+        source: The old file; its tree is changed, and not usable afterwards.
+        written: The new file; its tree is changed where a transform may have changed it.
+        edits: Replacements that were written.
+        transformed: Scopes that an author's transform may have changed.
 
-    Returns:
-        What is wrong, or None.
+    Raises:
+        CannotWrite: Something else differs.
     """
-    return None if _same(expected, written.tree, written, known) else "the written file is not what the patch means"
+    for scope in (*(edit.scope for edit in edits), *transformed):
+        for symbol in (scope.symbol, scope.symbol.rpartition(".")[0]):
+            _verify_bindings(find_scope(source, symbol), find_scope(written, symbol))
+    ranges = [_line_range(edit.replacement.replaced) for edit in edits if edit.replacement.replaced]
+    ranges += [(scope.line, getattr(scope.node, "end_lineno", scope.line)) for scope in transformed]
+    _verify_lines(source, written, ranges)
+    unedited = _unedited(source, {id(node) for node in _edited(edits, transformed)})
+    for edit in sorted(edits, key=lambda edit: edit.replacement.start, reverse=True):
+        edit.replacement.block.statements[edit.replacement.start : edit.replacement.stop] = edit.statements
+    for scope in transformed:
+        for file in (source, written):
+            found = find_scope(file, scope.symbol)
+            if isinstance(found, Scope):
+                found.node.body = [ast.Pass()]
+    if not _same(source.tree, written.tree, written, unedited):
+        raise CannotWrite("written-otherwise", "the written file is not what the patch means")
 
 
-def _same(one: ast.AST, other: ast.AST, written: Source, known: Mapping[int, bytes]) -> bool:
-    if isinstance(one, ast.stmt) and isinstance(other, ast.stmt) and known.get(id(one)) == _text(written, other):
-        return True
-    if not isinstance(one, (ast.Module, ast.ClassDef)) or type(one) is not type(other):
-        return same(one, other)
-    theirs: list[ast.stmt] = getattr(other, "body", [])
-    heads = all(same(getattr(one, n), getattr(other, n)) for n in one._fields if n not in ("body", "type_ignores"))
-    bodies = len(one.body) == len(theirs) and all(_same(a, b, written, known) for a, b in zip(one.body, theirs))
-    return heads and bodies
+def _verify_bindings(before: object, after: object) -> None:
+    """A class body must bind no name more often than before: the later binding would hide the earlier."""
+    if isinstance(before, Scope) and isinstance(after, Scope):
+        old, new = (Counter(name for s in scope.node.body for name in bound_names(s)) for scope in (before, after))
+        for name, count in new.items():
+            if count > 1 and count > old[name]:
+                raise CannotWrite("name-doubled", f"{after.symbol} would define {name} {count} times")
 
 
-def texts(source: Source, edited: Iterable[ast.AST]) -> dict[int, bytes]:
+def _line_range(statements: Sequence[ast.stmt]) -> tuple[int, int]:
+    return first_line(statements[0]), statements[-1].end_lineno or statements[-1].lineno
+
+
+def _verify_lines(before: Source, after: Source, replaced: Iterable[tuple[int, int]]) -> None:
+    """Every line outside of the replaced ones must still be there, byte for byte and in order.
+
+    Args:
+        before: The old file.
+        after: The new file.
+        replaced: First and last line of each replaced range, one-based.
+    """
+    gone = {number for first, last in replaced for number in range(first, last + 1)}
+    kept = [item for item in enumerate(before.data.splitlines(keepends=True), start=1) if item[0] not in gone]
+    lines = iter(after.data.splitlines(keepends=True))
+    for number, raw in kept:
+        last = number == kept[-1][0]  # may have had no line ending
+        if not any(line == raw or (last and line.rstrip(b"\r\n") == raw) for line in lines):
+            raise CannotWrite("bytes-changed", f"line {number}, outside of the edit, would change: {raw[:80]!r}")
+
+
+def _edited(edits: Sequence[FilledReplacement], transformed: Sequence[Scope]) -> Iterator[ast.AST]:
+    """Yield every definition and statement that something is changed in."""
+    for edit in edits:
+        yield from (block.statements[index] for block, index in edit.replacement.block.ancestors)
+    for scope in (*(edit.scope for edit in edits), *transformed):
+        yield from (*scope.owners, scope.node)
+
+
+def _unedited(source: Source, edited: set[int]) -> dict[int, bytes]:
     """The text of every statement of the module and its classes that no edit is in, by identity.
 
-    Args:
-        source: The file.
-        edited: Every node that an edit is in, at any depth.
+    What has the same text in both files is the same; comparing the trees of whole files takes as long as parsing them.
     """
-    inside = {id(node) for node in edited}
-    found: dict[int, bytes] = {}
+    texts: dict[int, bytes] = {}
     bodies: list[list[ast.stmt]] = [source.tree.body]
     while bodies:
         for statement in bodies.pop():
-            if id(statement) not in inside:
-                found[id(statement)] = _text(source, statement)
+            if id(statement) not in edited:
+                texts[id(statement)] = _text(source, statement)
             elif isinstance(statement, ast.ClassDef):
                 bodies.append(statement.body)
-    return found
+    return texts
 
 
 def _text(source: Source, statement: ast.stmt) -> bytes:
-    return b"".join(source.lines[first_line(statement) - 1 : statement.end_lineno])
+    first, last = _line_range([statement])
+    return b"".join(source.lines[first - 1 : last])
 
 
-def foreign_bytes(before: Source, after: Source, replaced: Sequence[tuple[int, int]]) -> str | None:
-    """Make sure that every line outside of the replaced ones is still there, byte for byte and in order.
-
-    Args:
-        before: The file as it came.
-        after: The file as written.
-        replaced: First and last line of each replaced run, one-based.
-
-    Returns:
-        What is wrong, or None.
-    """
-    gone = {line for first, last in replaced for line in range(first, last + 1)}
-    kept = [raw for number, raw in enumerate(before.data.splitlines(keepends=True), start=1) if number not in gone]
-    lines = iter(after.data.splitlines(keepends=True))
-    for raw in kept:
-        if not any(raw == line or (raw is kept[-1] and line.rstrip(b"\r\n") == raw) for line in lines):
-            return f"a line outside of the edit changed: {raw[:80]!r}"
-    return None
-
-
-def line_ranges(replacements: Sequence[Replacement]) -> list[tuple[int, int]]:
-    """First and last line of what each replacement replaces."""
-    ranges = []
-    for replacement in replacements:
-        if replacement.replaced:
-            first = min(first_line(statement) for statement in replacement.replaced)
-            ranges.append((first, max(s.end_lineno or s.lineno for s in replacement.replaced)))
-    return ranges
-
-
-def doubled(before: Scope, after: Scope) -> str | None:
-    """A name that a class body binds more often than before, or None: the later one would hide the earlier."""
-    old, new = _bindings(before), _bindings(after)
-    for name, count in new.items():
-        if count > 1 and count > old[name]:
-            return f"{after.symbol} would define {name} {count} times"
-    return None
-
-
-def _bindings(scope: Scope) -> Counter[str]:
-    return Counter(name for statement in scope.node.body for name in bound_names(statement))
+def _same(expected: ast.AST, found: ast.AST, written: Source, unedited: Mapping[int, bytes]) -> bool:
+    if isinstance(found, ast.stmt) and unedited.get(id(expected)) == _text(written, found):
+        return True
+    if not isinstance(expected, (ast.Module, ast.ClassDef)) or type(expected) is not type(found):
+        return same(expected, found)
+    fields = [name for name in expected._fields if name not in ("body", "type_ignores")]
+    body: list[ast.stmt] = getattr(found, "body", [])
+    return (
+        all(same(getattr(expected, name), getattr(found, name)) for name in fields)
+        and len(expected.body) == len(body)
+        and all(_same(one, other, written, unedited) for one, other in zip(expected.body, body))
+    )
