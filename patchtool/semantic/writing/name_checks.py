@@ -1,6 +1,6 @@
 """Checks before writing.
 
-Every name in the new code has the intended value, no other code loses a value that it reads, and no side effect runs twice.
+Every name in the new code has the intended value, no other code loses a value that it reads, no side effect runs twice.
 """
 
 from __future__ import annotations
