@@ -1,6 +1,6 @@
 """The NPU's paged KV pool leaves out the KV copy that it has no buffers for."""
 
-from patchtool.semantic import SemanticPatch, add_method, method, unmentioned
+from patchtool.semantic import SemanticPatch, add_method, method, never, unmentioned
 
 
 class KvCopyOverride(SemanticPatch):
@@ -19,3 +19,4 @@ class KvCopyOverride(SemanticPatch):
         behind="_create_buffers",
     )
     goals = (method("KV copy stays off", "def _init_kv_copy_and_warmup(self): self._kv_copy_config = None"),)
+    never = (never("the class also sets KV copy up itself", "ANY_._kv_copy_config = CONFIG_"),)

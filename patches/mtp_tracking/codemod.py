@@ -1,10 +1,21 @@
 """After an MTP verify, the state is also committed to the slots that the prefix cache tracks."""
 
-from patchtool.semantic import SemanticPatch, free_of, given, goal, guarded, insert_before, only, param, unread
+from patchtool.semantic import (
+    SemanticPatch,
+    free_of,
+    given,
+    goal,
+    guarded,
+    insert_before,
+    only,
+    param,
+    same_rows,
+    unread,
+)
 
 OWN_ROLLBACK = "conv_state_rollback(CONV_, OWN_, LAST_, DRAFT_)"
-IF_OWN = guarded(present=("OWN_",), always=True)
-IF_TRACKED = guarded(present=("TRACK_", "STEPS_"))
+IF_OWN = guarded(present=("OWN_", "LAST_"))
+IF_TRACKED = guarded(present=("TRACK_", "STEPS_", "OWN_", "LAST_"))
 
 
 class MtpTracking(SemanticPatch):
@@ -73,19 +84,7 @@ class MtpTracking(SemanticPatch):
         ),
     )
     never = (
-        only(
-            "the SSM state is also used in another way",
-            "SSM_",
-            "SSM_ = SOURCE_",
-            "SSM_.shape",
-            "move_intermediate_cache(SSM_, *REST_)",
-        ),
-        only(
-            "the conv window is also used in another way",
-            "CONV_",
-            "CONV_ = SOURCE_",
-            "CONV_.shape",
-            "conv_state_rollback(CONV_, *REST_)",
-            "CONV_[:, TO_] = CONV_[:, FROM_]",
-        ),
+        same_rows("TRACK_", "STEPS_", "OWN_", "ROWS_", "LAST_"),
+        only("the SSM state is also used in another way", "SSM_", "SSM_ = SOURCE_", "SSM_.shape"),
+        only("the conv window is also used in another way", "CONV_", "CONV_ = SOURCE_", "CONV_.shape"),
     )

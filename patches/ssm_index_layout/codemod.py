@@ -3,7 +3,17 @@
 from patchtool.semantic import SemanticPatch, branch, goal, only, param, replace
 
 DRAFT = "SPEC_.draft_token_num"
-IN_VERIFY = branch("MODE_.is_target_verify()")
+IN_VERIFY = branch(
+    "MODE_.is_target_verify()",
+    apart=(
+        "MODE_.is_decode_or_idle()",
+        "MODE_.is_decode()",
+        "MODE_.is_idle()",
+        "MODE_.is_draft_extend(*ANY_)",
+        "MODE_ == OTHER_",
+    ),
+    present=("BS_",),
+)
 
 
 class SsmIndexLayout(SemanticPatch):
@@ -43,7 +53,6 @@ class SsmIndexLayout(SemanticPatch):
         only(
             "state_indices_list_gdn is also used in another way",
             "self.state_indices_list_gdn",
-            "self.state_indices_list_gdn[BS_ - 1].copy_(INDICES_)",
             "METADATA_(*REST_, mamba_cache_indices_gdn=self.state_indices_list_gdn[BS_ - 1])",
         ),
         only(

@@ -32,7 +32,11 @@ class TrackIndexPrecompute(SemanticPatch):
             "look-up",
             scope="AscendGDNAttnBackend",
             defect=unmentioned("PREPARE_", "conv_states_mask_indices"),
-            never=(never("the class also makes the metadata itself", "self.forward_metadata = METADATA_"),),
+            never=(
+                never("the class also makes the metadata itself", "ANY_.forward_metadata = METADATA_"),
+                never("the class also sets the flag", "ANY_.has_mamba_track_mask = FLAG_"),
+                never("the class also writes the slots elsewhere", "ANY_.conv_states_mask_indices = SLOTS_"),
+            ),
             edit=add_method(
                 """
                 def PREPARE_(self, forward_batch):
@@ -104,6 +108,7 @@ class TrackIndexPrecompute(SemanticPatch):
                 otherwise=("bs",),
                 hole="HOOK_",
                 role="BATCH_",
+                expected=("init_forward_metadata",),
             ),
             defect=unmentioned("PREPARE_", "conv_states_mask_indices"),
             edit=insert_after("super().HOOK_(*ARGUMENTS_)", "self.PREPARE_(BATCH_)"),

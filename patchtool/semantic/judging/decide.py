@@ -75,5 +75,5 @@ def _decide_complete(verdicts: Sequence[RuleVerdict], violation: str | None) -> 
     if sites:
         detail = f"{holding}, but there is still a site on line {sites[0].line}"
         return Decision(State.AMBIGUOUS, "landed-and-site", detail)
-    unknown = next((v.problem for v in verdicts if v.problem and v.problem.reason == "base-unknown"), None)
+    unknown = next((v.problem for v in verdicts if v.problem and v.problem.uncertain), None)
     return Decision(State.CONFLICT, unknown.reason, unknown.detail) if unknown else Decision(State.LANDED)

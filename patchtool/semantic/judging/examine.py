@@ -4,18 +4,10 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass, field, replace
-from fnmatch import fnmatchcase
 
-from patchtool.semantic.language.scopes import (
-    Function,
-    Problem,
-    Scope,
-    find_scope,
-    local_mro,
-    parameters,
-    unresolved_bases,
-)
-from patchtool.semantic.language.source import Source, bound_names
+from patchtool.semantic.judging.inheritance import find_parameter, overriding, select_methods
+from patchtool.semantic.language.scopes import Problem, Scope, find_scope, local_subclasses, unresolved_bases
+from patchtool.semantic.language.source import Source
 from patchtool.semantic.matching.analysis import Match, ScopeAnalysis
 from patchtool.semantic.matching.template import template
 from patchtool.semantic.matching.unify import Bindings
@@ -23,7 +15,7 @@ from patchtool.semantic.vocabulary.edits import Replacement
 from patchtool.semantic.vocabulary.goals import GoalStatus, SearchResult
 from patchtool.semantic.vocabulary.guards import AnyBranch
 from patchtool.semantic.vocabulary.methods import Method
-from patchtool.semantic.vocabulary.patch import Methods, Parameter, Rule, Transform
+from patchtool.semantic.vocabulary.patch import Rule, Transform
 
 
 @dataclass
@@ -67,7 +59,8 @@ class RuleVerdict:
 
     def add_problem(self, problem: Problem) -> None:
         """Record the first problem; later ones may be its consequences."""
-        self.problem = self.problem or problem
+        if self.problem is None or (problem.uncertain and not self.problem.uncertain):
+            self.problem = problem
 
 
 def examine(rule: Rule, source: Source, names: dict[str, str]) -> RuleVerdict:
@@ -86,8 +79,11 @@ def examine(rule: Rule, source: Source, names: dict[str, str]) -> RuleVerdict:
     unresolved = unresolved_bases(source, scope.node, rule.extends) if rule.extends else []
     if unresolved:
         detail = f"{rule.scope} has {', '.join(unresolved)} among its bases, which may change its behaviour"
-        verdict.problem = Problem("base-unknown", detail)
-    scopes = [(scope, {})] if rule.methods is None else _select_methods(verdict, rule.methods, source, scope)
+        verdict.problem = Problem("base-unknown", detail, uncertain=True)
+    scopes, problems = ([(scope, {})], []) if rule.methods is None else select_methods(rule.methods, source, scope)
+    problems += _overridden(verdict, source, scope, [chosen for chosen, _ in scopes])
+    for problem in problems:
+        verdict.add_problem(problem)
     if not scopes:
         verdict.add_problem(Problem("anchor-missing", f"{rule.scope} has no method that the rule applies to"))
     for chosen, env in scopes:
@@ -97,57 +93,22 @@ def examine(rule: Rule, source: Source, names: dict[str, str]) -> RuleVerdict:
     return verdict
 
 
-def _select_methods(
-    verdict: RuleVerdict, wanted: Methods, source: Source, scope: Scope
-) -> list[tuple[Scope, dict[str, str]]]:
-    """The methods that a rule applies to, with bindings; one that it neither covers nor skips is a problem."""
-    selected: list[tuple[Scope, dict[str, str]]] = []
-    for method in scope.node.body:
-        if not isinstance(method, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            continue
-        if not fnmatchcase(method.name, wanted.names):
-            continue
-        symbol = f"{scope.symbol}.{method.name}"
-        parameter = find_parameter(wanted.having, method)
-        if parameter is None:
-            if not set(wanted.otherwise) & set(parameters(method)):
-                expected = " or ".join((*wanted.having.spellings, *wanted.otherwise))
-                verdict.add_problem(Problem("role-missing", f"{symbol} has no parameter named {expected}"))
-            continue
-        resolved = find_scope(source, symbol)
-        if isinstance(resolved, Scope):
-            selected.append((resolved, {wanted.hole: method.name, wanted.role: parameter}))
-        else:
-            verdict.add_problem(resolved)
-    inherited = _inherited_method(wanted, source, scope)
-    if inherited:
-        detail = f"the rule applies to {inherited} of a base class; edits are not inherited"
-        verdict.add_problem(Problem("method-in-base", detail))
-    return selected
-
-
-def _inherited_method(wanted: Methods, source: Source, scope: Scope) -> str | None:
-    """A method of a base class in the same file that the rule applies to and the class does not override."""
-    own = {name for statement in scope.node.body for name in bound_names(statement)}
-    for base in local_mro(source.tree, scope.node)[1:]:
-        for method in (m for m in base.body if isinstance(m, ast.FunctionDef) and m.name not in own):
-            if fnmatchcase(method.name, wanted.names) and find_parameter(wanted.having, method) is not None:
-                return f"{getattr(base, 'name', '')}.{method.name}"
-    return None
-
-
-def find_parameter(role: Parameter, function: Function) -> str | None:
-    """Return the one parameter that has a role, by its name or else by its annotation, or None."""
-    every = [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]
-    names = [a.arg for a in every if a.arg in role.spellings]
-    if not names and role.typed:
-        names = [a.arg for a in every if a.annotation is not None and _type_name(a.annotation) == role.typed]
-    return names[0] if len(names) == 1 else None
-
-
-def _type_name(annotation: ast.expr) -> str:
-    text = annotation.value if isinstance(annotation, ast.Constant) else ast.unparse(annotation)
-    return str(text).rpartition(".")[2]
+def _overridden(verdict: RuleVerdict, source: Source, owner: Scope, scopes: list[Scope]) -> list[Problem]:
+    """Why the edit has no effect on a subclass in the same file."""
+    definition = owner.owners[-1] if owner.function else owner.node
+    names = {scope.node.name for scope in scopes if isinstance(scope.node, (ast.FunctionDef, ast.AsyncFunctionDef))}
+    names |= {goal.fixed_name for goal in verdict.rule.goals if isinstance(goal, Method) and goal.fixed_name}
+    whole_class = owner.function is None and verdict.rule.methods is None
+    changed = [Scope(c.name, c, (source.tree,)) for c in local_subclasses(source.tree, definition) if whole_class]
+    problems = []
+    for method, problem in overriding(source, definition, names):
+        problems += [] if problem is None else [problem]
+        changed.append(method)
+    for negative in verdict.rule.never:
+        for derived in changed:
+            violation = negative.violation(ScopeAnalysis(source, derived), {}, {}, [])
+            verdict.violation = verdict.violation or violation
+    return problems
 
 
 def _examine_scope(verdict: RuleVerdict, analysis: ScopeAnalysis, methods: Bindings, names: dict[str, str]) -> None:
@@ -168,10 +129,11 @@ def _examine_scope(verdict: RuleVerdict, analysis: ScopeAnalysis, methods: Bindi
             verdict.add_problem(Problem("given-refused", f"{given.name}: {guarded.detail} (line {guarded.line})"))
         new = {hole: value for hole, value in result.env.items() if hole not in env}
         analysis.binding_statements.update(dict.fromkeys(new, result.statement))
+        analysis.known += result.nodes
         env = {**env, **new}
         values = {**values, **analysis.values(new, result.statement, after=True)}
     _search_goals(verdict, analysis, env, values, names)
-    _find_sites(verdict, analysis, {**names, **env})
+    _find_sites(verdict, analysis, {**names, **env}, {**names, **values})
 
 
 def _bind_roles(rule: Rule, analysis: ScopeAnalysis, methods: Bindings) -> Bindings | Problem:
@@ -200,6 +162,7 @@ def _search_goals(
         found_name = result.env.get(own or "")
         if own in names and isinstance(found_name, str):
             names[own] = found_name
+        analysis.known += result.nodes
         verdict.goals[goal.name] = _merge_results(verdict.goals.get(goal.name), result, analysis)
 
 
@@ -211,7 +174,7 @@ def _merge_results(earlier: SearchResult | None, result: SearchResult, analysis:
     return SearchResult(GoalStatus.INEXACT, max(earlier.line, result.line), detail)
 
 
-def _find_sites(verdict: RuleVerdict, analysis: ScopeAnalysis, env: Bindings) -> None:
+def _find_sites(verdict: RuleVerdict, analysis: ScopeAnalysis, env: Bindings, values: Bindings) -> None:
     rule = verdict.rule
     absence = rule.defect.absence(analysis, env) if rule.defect else None
     matches = [] if absence else _anchor_matches(rule, analysis, env)
@@ -220,8 +183,11 @@ def _find_sites(verdict: RuleVerdict, analysis: ScopeAnalysis, env: Bindings) ->
         replaced = [statement for match in matches for statement in match.statements]
     elif not verdict.all_goals_missing:
         matches = []  # an insertion's anchor stays, so the goals say whether the fix is missing
+    for match in matches[:1]:
+        values = {**analysis.values(match.env, match.statement), **values}
+        env = match.env
     for negative in rule.never:
-        violation = negative.violation(analysis, matches[0].env if matches else env, replaced)
+        violation = negative.violation(analysis, env, values, [*replaced, *analysis.known])
         verdict.violation = verdict.violation or violation
     verdict.matches += [(analysis, match) for match in matches]
     if absence:

@@ -48,11 +48,13 @@ class Problem(NamedTuple):
         reason: A short code such as ``scope-missing``.
         detail: One sentence.
         ambiguous: Whether there is more than one candidate, instead of none.
+        uncertain: Whether it also leaves open if the code runs in which the goals were found.
     """
 
     reason: str
     detail: str
     ambiguous: bool = False
+    uncertain: bool = False
 
 
 def _ambiguous(detail: str) -> Problem:
@@ -210,6 +212,25 @@ def local_mro(tree: ast.Module, node: ScopeNode) -> list[ScopeNode]:
         if isinstance(inherited[-1], ast.ClassDef) and inherited[-1].bases:
             return order
     return order
+
+
+def local_subclasses(tree: ast.Module, node: ScopeNode) -> list[ast.ClassDef]:
+    """List the classes of a module that derive from a class of the same module, directly or not."""
+    names = {getattr(node, "name", "")}
+    classes = [definition for _, definition in symbols(tree) if isinstance(definition, ast.ClassDef)]
+    derived: list[ast.ClassDef] = []
+    while True:
+        more = [
+            definition
+            for definition in classes
+            if definition is not node
+            and definition not in derived
+            and any(ast.unparse(base).rpartition(".")[2] in names for base in definition.bases)
+        ]
+        if not more:
+            return derived
+        derived += more
+        names |= {definition.name for definition in more}
 
 
 def unresolved_bases(source: Source, node: ScopeNode, known: str) -> list[str]:

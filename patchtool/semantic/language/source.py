@@ -89,6 +89,11 @@ class Source:
         return {}
 
     @cached_property
+    def changed_parameters(self) -> dict[int, set[str]]:
+        """The parameters that each function changes in place, by its identity, as far as they were asked for."""
+        return {}
+
+    @cached_property
     def names(self) -> ModuleNames:
         """The module's global names."""
         return ModuleNames.of(self.tree, self._stores[1] if "global" in self.text else set())

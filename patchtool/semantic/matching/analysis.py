@@ -13,6 +13,7 @@ from patchtool.semantic.language.nodes import COMPREHENSIONS, children, walk, wa
 from patchtool.semantic.language.scopes import Block, Scope, blocks, parameters
 from patchtool.semantic.language.source import Source
 from patchtool.semantic.matching.flow import DataFlow
+from patchtool.semantic.matching.helpers import Helpers
 from patchtool.semantic.matching.template import Template
 from patchtool.semantic.matching.unify import Binding, Bindings, Matcher
 
@@ -72,6 +73,8 @@ class ScopeAnalysis:
         self.scope = scope
         self.binding_statements: dict[str, ast.stmt] = {}
         """The statement that bound each hole of the code that a rule is given."""
+        self.known: list[ast.AST] = []
+        """Code that a rule is given, and code that meets its goals."""
 
     @cached_property
     def blocks(self) -> list[Block]:
@@ -92,7 +95,16 @@ class ScopeAnalysis:
     def flow(self) -> DataFlow | None:
         """The data flow, when the scope is a function."""
         function = self.scope.function
-        return None if function is None else DataFlow(function)
+        return None if function is None else DataFlow(function, self._helpers.changed_arguments)
+
+    @cached_property
+    def _helpers(self) -> Helpers:
+        return Helpers(self.source, next((o for o in reversed(self.scope.owners) if isinstance(o, ast.ClassDef)), None))
+
+    @cached_property
+    def called(self) -> list[Scope]:
+        """The functions of the same file that the scope calls, directly or through others of them."""
+        return self._helpers.called(self.scope)
 
     @cached_property
     def local_names(self) -> frozenset[str]:
@@ -158,6 +170,13 @@ class ScopeAnalysis:
                     matches.append(Match(block, index, index + 1, node, inner, conditional, by_value))
                     break
         return sorted(matches, key=lambda match: match.position)
+
+    def node_values(self) -> Iterator[tuple[ast.expr, ast.AST, ast.stmt]]:
+        """Yield every expression of the scope with its value and its statement; nested functions are left out."""
+        for block, index, expressions in self._statements if self.flow else ():
+            statement = block.statements[index]
+            values = self.flow.node_values(statement) if self.flow else {}
+            yield from ((node, values[id(node)], statement) for node, _ in expressions if id(node) in values)
 
     @cached_property
     def _nested_nodes(self) -> list[ast.AST]:

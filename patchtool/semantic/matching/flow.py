@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from patchtool.semantic.language.names import assigned_names, shared_names
 from patchtool.semantic.language.nodes import walk, walk_scope
 from patchtool.semantic.language.scopes import Function, parameters
+from patchtool.semantic.matching.storage import Helpers
 from patchtool.semantic.matching.unify import same
 from patchtool.semantic.matching.values import Environment, Evaluator
 
@@ -25,15 +26,16 @@ class DataFlow:
 
     Args:
         function: The function.
+        helpers: Tells which arguments a call of another function in the same file changes in place.
     """
 
-    def __init__(self, function: Function) -> None:
+    def __init__(self, function: Function, helpers: Helpers = lambda _: []) -> None:
         self._before: dict[int, Environment] = {}
         self._after: dict[int, Environment] = {}
         self._node_values: dict[int, dict[int, ast.AST]] = {}
         self._breaks: list[list[Environment | None]] = []
         walrus = any(isinstance(node, ast.NamedExpr) for node in walk(function))
-        self._evaluator = Evaluator(assigned_names(function.body), shared_names(function), walrus)
+        self._evaluator = Evaluator(assigned_names(function.body), shared_names(function), walrus, helpers)
         self._visit_block(function.body, {name: ast.Name(name, ast.Load()) for name in parameters(function)})
 
     def _environment(self, at: ast.stmt, *, after: bool = False) -> Environment:
@@ -53,6 +55,11 @@ class DataFlow:
     def definitely_assigned(self, at: ast.stmt, *, after: bool = False) -> frozenset[str]:
         """Return the local names that are assigned on every path just before, or just after, a statement."""
         return frozenset(self._environment(at, after=after)) - {_RETURNED}
+
+    @property
+    def changed(self) -> list[ast.AST]:
+        """Values of what the function's own code changes in place; see ``storage``."""
+        return self._evaluator.changed
 
     def reachable(self, at: ast.stmt, *, after: bool = False) -> bool:
         """Whether a statement, or with ``after`` its end, can be reached."""
@@ -99,7 +106,7 @@ class DataFlow:
         return env
 
     def _branch(self, node: ast.If, env: Environment) -> Environment | None:
-        self._evaluator.assign_walrus(node.test, env)
+        self._evaluator.evaluate(node.test, env)
         truth = constant_truth(node.test)
         body = self._visit_block(node.body, None if truth is False else dict(env))
         orelse = self._visit_block(node.orelse, None if truth is True else dict(env))
@@ -107,10 +114,10 @@ class DataFlow:
 
     def _loop(self, node: ast.For | ast.AsyncFor | ast.While, env: Environment) -> Environment | None:
         if not isinstance(node, ast.While):
-            self._evaluator.assign_walrus(node.iter, env)
+            self._evaluator.evaluate(node.iter, env)
         entry = self._forget(env, [node])
         if isinstance(node, ast.While):
-            self._evaluator.assign_walrus(node.test, entry)
+            self._evaluator.evaluate(node.test, entry)
         inner = dict(entry)
         if not isinstance(node, ast.While):
             self._evaluator.forget(assigned_names([node.target]), inner)
@@ -123,7 +130,7 @@ class DataFlow:
 
     def _with(self, node: ast.With | ast.AsyncWith, env: Environment) -> Environment | None:
         for item in node.items:
-            self._evaluator.assign_walrus(item.context_expr, env)
+            self._evaluator.evaluate(item.context_expr, env)
             if item.optional_vars is not None:
                 self._evaluator.forget(assigned_names([item.optional_vars]), env)
         body = self._visit_block(node.body, dict(env))
@@ -149,7 +156,7 @@ class DataFlow:
         return after
 
     def _match(self, node: ast.Match, env: Environment) -> Environment | None:
-        self._evaluator.assign_walrus(node.subject, env)
+        self._evaluator.evaluate(node.subject, env)
         ends: list[Environment | None] = []
         rest: Environment | None = env
         for case in node.cases:
@@ -159,7 +166,7 @@ class DataFlow:
             self._evaluator.forget(assigned_names([case.pattern]), inner)
             tried = [case.pattern, *([case.guard] if case.guard is not None else [])]
             if case.guard is not None:
-                self._evaluator.assign_walrus(case.guard, inner)
+                self._evaluator.evaluate(case.guard, inner)
             rest = self._forget(rest, tried)
             ends.append(self._visit_block(case.body, inner))
             if case.guard is None and isinstance(case.pattern, ast.MatchAs) and case.pattern.pattern is None:

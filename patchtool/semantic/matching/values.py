@@ -9,6 +9,8 @@ from itertools import count, islice
 from patchtool.semantic.language.names import assigned_names
 from patchtool.semantic.language.nodes import COMPREHENSIONS, NESTED_SCOPES, children, walk, walk_scope
 from patchtool.semantic.language.source import direct_bindings
+from patchtool.semantic.matching.storage import Helpers, changed_in_place, is_attribute, storage
+from patchtool.semantic.matching.unify import same
 
 Environment = dict[str, ast.expr | None]
 """The value of each name that is certainly assigned."""
@@ -25,12 +27,16 @@ class Evaluator:
         local: Names that the function's own code binds.
         shared: Names that other code may bind meanwhile; their values are always unknown.
         walrus: Whether the function has any assignment expression.
+        helpers: Tells which arguments a call of another function in the same file changes in place.
     """
 
-    def __init__(self, local: set[str], shared: frozenset[str], walrus: bool) -> None:
+    def __init__(self, local: set[str], shared: frozenset[str], walrus: bool, helpers: Helpers) -> None:
         self.local = local
         self.shared = shared
         self.walrus = walrus
+        self.helpers = helpers
+        self.changed: list[ast.AST] = []
+        """Storage that the function's own code changes in place."""
         self._numbers = count(1)
 
     def value(self, node: ast.AST, env: Environment) -> ast.AST:
@@ -59,7 +65,7 @@ class Evaluator:
 
     def execute(self, node: ast.stmt, env: Environment) -> None:
         """Update an environment by a simple statement or a definition."""
-        self.assign_walrus(node, env)
+        self.evaluate(node, env)
         if isinstance(node, ast.Assign):
             value = self._bounded_value(node.value, env)
             for target in node.targets:
@@ -73,6 +79,13 @@ class Evaluator:
                 env.pop(target.id if isinstance(target, ast.Name) else "", None)
         elif not isinstance(node, (ast.AnnAssign, ast.Expr)):
             self.forget(direct_bindings(node), env)
+
+    def evaluate(self, node: ast.AST, env: Environment) -> None:
+        """Update an environment by the effects of an expression, or of a statement's own expressions."""
+        self.assign_walrus(node, env)
+        self._forget_changed(node, env)
+
+    def _forget_changed(self, node: ast.AST, env: Environment) -> None:
         for changed in {name for own in walk_scope([node]) for name in self.mutated(own, env)}:
             self.forget([changed], env)
 
@@ -106,37 +119,20 @@ class Evaluator:
             self.forget(assigned_names([target]), env)
 
     def mutated(self, node: ast.AST, env: Environment) -> Iterator[str]:
-        """Yield local names whose value a node changes in place: ``x[i] = 0``, ``x.fill_(0)``.
+        """Yield local names whose value a node changes in place: ``x[i] = 0``, ``x.fill_(0)``, ``f(out=x)``.
 
-        A name that refers to an attribute (``x = self.buffer``) is left out: it still refers to that attribute.
+        With a name, all names change that may share its storage. A name that refers to an attribute
+        (``x = self.buffer``) is left out: it still refers to that attribute.
         """
-        changed: ast.AST | None = None
-        if isinstance(node, ast.Subscript) and isinstance(node.ctx, (ast.Store, ast.Del)):
-            changed = node.value
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            method = node.func.attr
-            changed = node.func.value if method.endswith("_") and not method.endswith("__") else None
-        name = _root_variable(changed) if changed is not None else None
-        if name is not None and name in env and not _is_attribute(env[name]):
-            yield name
-
-
-def _root_variable(node: ast.AST) -> str | None:
-    """The variable that is indexed or viewed."""
-    while True:
-        if isinstance(node, ast.Subscript):
-            node = node.value
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            node = node.func.value
-        else:
-            break
-    return node.id if isinstance(node, ast.Name) else None
-
-
-def _is_attribute(value: ast.expr | None) -> bool:
-    while isinstance(value, ast.Subscript):
-        value = value.value
-    return isinstance(value, ast.Attribute)
+        roots = [
+            root for code in changed_in_place(node, env, self.helpers) for root in storage(code, env, written=True)
+        ]
+        self.changed += roots
+        if roots:
+            for name, value in env.items():
+                shared = value is not None and any(same(own, root) for own in storage(value, {}) for root in roots)
+                if shared and not is_attribute(value):
+                    yield name
 
 
 def _one_to_one(target: ast.Tuple | ast.List, code: ast.Tuple | ast.List) -> bool:

@@ -11,7 +11,7 @@ from patchtool.semantic.matching.analysis import Match, ScopeAnalysis
 from patchtool.semantic.matching.template import Template, template
 from patchtool.semantic.matching.unify import Bindings
 from patchtool.semantic.vocabulary.goals import Constraint, filter_matches
-from patchtool.semantic.vocabulary.guards import Guard, Unconditional, execution_problem
+from patchtool.semantic.vocabulary.guards import Guard, Unconditional, execution_problem, exit_problem
 
 
 class Replacement(NamedTuple):
@@ -71,6 +71,7 @@ class Edit:
     def replacement(self, analysis: ScopeAnalysis, match: Match) -> Replacement | str:
         """Return what to write at a site, or why it must not be edited."""
         violation = execution_problem(analysis, match) or self.within.violation(analysis, match)
+        violation = violation or exit_problem(analysis, match, self.within)
         if violation:
             return f"the site {violation}"
         code = template(self.code)

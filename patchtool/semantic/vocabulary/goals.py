@@ -12,7 +12,7 @@ from patchtool.semantic.language.nodes import walk
 from patchtool.semantic.matching.analysis import Match, ScopeAnalysis, bound_nodes
 from patchtool.semantic.matching.template import Template, template
 from patchtool.semantic.matching.unify import Bindings, same
-from patchtool.semantic.vocabulary.guards import AnyBranch, Guard, execution_problem
+from patchtool.semantic.vocabulary.guards import AnyBranch, Guard, execution_problem, exit_problem
 
 
 class GoalStatus(Enum):
@@ -35,6 +35,7 @@ class SearchResult:
         env: The hole bindings where it is met.
         statement: The statement that meets it.
         too_many: Whether it is there more often than stated.
+        nodes: The code that meets it.
     """
 
     status: GoalStatus
@@ -43,6 +44,7 @@ class SearchResult:
     env: Bindings = field(default_factory=dict)
     statement: ast.stmt | None = None
     too_many: bool = False
+    nodes: tuple[ast.AST, ...] = ()
 
 
 MISSING = SearchResult(GoalStatus.MISSING, detail="not found")
@@ -134,7 +136,9 @@ class Goal:
             violation = self._violation(analysis, match, env, values)
             if violation:
                 return SearchResult(GoalStatus.INEXACT, match.line, violation)
-        return SearchResult(GoalStatus.MET, matches[0].line, env=matches[0].env, statement=matches[0].statement)
+        first, *_ = matches
+        nodes = [n for m in matches for n in (m.statements if isinstance(m.node, ast.stmt) else [m.node])]
+        return SearchResult(GoalStatus.MET, first.line, env=first.env, statement=first.statement, nodes=tuple(nodes))
 
     def _find(self, analysis: ScopeAnalysis, pattern: Template, env: Bindings, values: Bindings) -> list[Match]:
         simple = len(pattern.body) == 1 and not hasattr(pattern.body[0], "body")
@@ -145,6 +149,7 @@ class Goal:
         violation = execution_problem(analysis, match) or self.within.violation(analysis, match)
         if violation:
             return violation
+        start = 0
         for text, later in ((self.ahead_of, True), (self.behind, False)):
             if not text:
                 continue
@@ -154,7 +159,8 @@ class Goal:
                 return f"has no {text!r} {'behind' if later else 'before'} it"
             if any((other.position > match.position) is not later for other in others):
                 return f"is in the wrong order with {text!r}"
-        return None
+            start = start if later else max(other.line for other in others)
+        return exit_problem(analysis, match, self.within, behind=start)
 
 
 def filter_matches(analysis: ScopeAnalysis, matches: Sequence[Match], where: dict[str, Constraint]) -> list[Match]:

@@ -32,6 +32,11 @@ class Method(NamedTuple):
         return self._definition.name if is_hole(self._definition.name) else None
 
     @property
+    def fixed_name(self) -> str:
+        """The method's name, or empty where a hole stands for it."""
+        return "" if self.hole else self._definition.name
+
+    @property
     def _definition(self) -> ast.FunctionDef:
         definition = template(self.code).body[0]
         if not isinstance(definition, ast.FunctionDef):
@@ -73,7 +78,7 @@ class Method(NamedTuple):
         kind = special_kind(method) or _unknown_decorator(method)
         if kind:
             return SearchResult(GoalStatus.INEXACT, method.lineno, f"{name} is not a plain method: {kind}")
-        return SearchResult(GoalStatus.MET, method.lineno, env=env)
+        return SearchResult(GoalStatus.MET, method.lineno, env=env, nodes=(method,))
 
 
 def _unknown_decorator(method: ast.FunctionDef) -> str | None:

@@ -3,71 +3,210 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from patchtool.semantic.language.names import reads, stores
 from patchtool.semantic.language.nodes import walk
-from patchtool.semantic.matching.analysis import ScopeAnalysis, bound_identifiers
+from patchtool.semantic.matching.analysis import ScopeAnalysis, bound_identifiers, bound_nodes
+from patchtool.semantic.matching.rows import Rows, rows_of
+from patchtool.semantic.matching.storage import storage
 from patchtool.semantic.matching.template import is_hole, template
-from patchtool.semantic.matching.unify import Bindings
+from patchtool.semantic.matching.unify import Bindings, same
 
 
 class Never(NamedTuple):
-    """Code that must not be there, not even in nested functions, except at sites that will be replaced.
+    """Code that must not be there, not even in nested functions.
+
+    Sites that will be replaced, and code that meets a goal of the same rule, do not count.
 
     Args:
         name: The problem when it is there.
-        pattern: A template of an expression or a statement.
+        pattern: A template of an expression or a statement. An assignment of a free hole, ``self.x = VALUE_``, stands
+            for every way to write or delete its target: annotated, augmented, in a tuple, by ``with``, ``for`` or
+            ``setattr``.
     """
 
     name: str
     pattern: str
 
-    def violation(self, analysis: ScopeAnalysis, env: Bindings, replaced: Sequence[ast.stmt]) -> str | None:
+    def violation(
+        self,
+        analysis: ScopeAnalysis,
+        env: Bindings,
+        values: Bindings,  # noqa: ARG002 -- as Only's
+        known: Sequence[ast.AST],
+    ) -> str | None:
         """Return the problem with its line, or None."""
-        ignored = _ids(replaced)
+        ignored = _ids(known)
         wanted = template(self.pattern).root
+        target = _written_target(wanted, env)
         for node in analysis.nodes:
-            same_type = id(node) not in ignored and type(node) is type(wanted)
-            if same_type and analysis.matcher.matches(wanted, node, env):
+            if id(node) in ignored:
+                continue
+            matched = type(node) is type(wanted) and analysis.matcher.matches(wanted, node, env)
+            if matched or (target is not None and _writes(analysis, target, node, env)):
                 return f"{self.name} (line {_line(node)})"
         return None
 
 
+def _written_target(pattern: ast.AST, env: Bindings) -> ast.expr | None:
+    """The target of an assignment whose value is a free hole."""
+    if isinstance(pattern, ast.Assign) and len(pattern.targets) == 1 and isinstance(pattern.value, ast.Name):
+        return pattern.targets[0] if is_hole(pattern.value.id) and pattern.value.id not in env else None
+    return None
+
+
+_SETTERS = frozenset({"setattr", "delattr", "__setattr__", "__delattr__"})
+
+
+def _writes(analysis: ScopeAnalysis, target: ast.expr, node: ast.AST, env: Bindings) -> bool:
+    """Whether a node itself writes or deletes a target."""
+    written = isinstance(getattr(node, "ctx", None), (ast.Store, ast.Del)) and type(node) is type(target)
+    if written and analysis.matcher.matches(target, node, env):
+        return True
+    if not isinstance(target, ast.Attribute):
+        return False
+    named: list[object] = []
+    if isinstance(node, ast.Subscript) and not isinstance(node.ctx, ast.Load):
+        named.append(_text(node.slice))  # self.__dict__["x"]
+    if isinstance(node, ast.Call):
+        callee = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        named += [_text(argument) for argument in node.args] if callee in _SETTERS else []
+        named += [keyword.arg for keyword in node.keywords] if callee == "update" else []
+    return target.attr in named
+
+
+def _text(node: ast.AST) -> object:
+    return node.value if isinstance(node, ast.Constant) else None
+
+
 class Only(NamedTuple):
-    """Code that must only occur in known uses.
+    """Code that must only occur in known uses, here and in functions of the same file that are called here.
+
+    It is found as it is written and by value, so that another name or path of it counts too. Code that the rule is
+    given or that meets one of its goals is a known use.
 
     Args:
         name: The problem when it is used otherwise.
         mention: A template of the code; of an attribute, its name as a string counts too. An unbound hole occurs
             nowhere.
-        uses: Templates of the known uses.
+        uses: Templates of the other known uses.
     """
 
     name: str
     mention: str
     uses: tuple[str, ...]
 
-    def violation(self, analysis: ScopeAnalysis, env: Bindings, replaced: Sequence[ast.stmt]) -> str | None:
+    def violation(
+        self, analysis: ScopeAnalysis, env: Bindings, values: Bindings, known: Sequence[ast.AST]
+    ) -> str | None:
         """Return the problem with its line, or None."""
-        known = _ids(replaced)
-        for use in self.uses:
-            for match in analysis.find(template(use), env):
-                known |= _ids(match.statements if isinstance(match.node, ast.stmt) else [match.node])
         wanted = template(self.mention).expression
         if isinstance(wanted, ast.Name) and is_hole(wanted.id) and wanted.id not in env:
             return None
+        used = _ids(known) | _uses(analysis, self.uses, env, values)
         name = wanted.attr if isinstance(wanted, ast.Attribute) else None
         for node in analysis.nodes:
             quoted = isinstance(node, ast.Constant) and name is not None and node.value == name
-            unknown = id(node) not in known and isinstance(node, ast.expr)
+            unknown = id(node) not in used and isinstance(node, ast.expr)
             if quoted or (unknown and analysis.matcher.matches(wanted, node, env)):
                 return f"{self.name} (line {_line(node)})"
+        value = values.get(self.mention, wanted)
+        shared = _container(value) if isinstance(value, ast.AST) else None
+        return None if shared is None else self._by_value(analysis, shared, used)
+
+    def _by_value(self, analysis: ScopeAnalysis, shared: ast.Attribute, used: set[int]) -> str | None:
+        """Return the problem where another expression stands for the same attribute, here or in a called function."""
+        for node, statement in _mentions(analysis, shared):
+            if id(node) not in used and not _is_alias(analysis, node, statement):
+                return f"{self.name} (line {_line(node)})"
+        for scope in analysis.called if _root(shared) == "self" else ():
+            for node, _ in _mentions(ScopeAnalysis(analysis.source, scope), shared):
+                return f"{self.name} (line {_line(node)}, in {scope.symbol})"
         return None
 
 
-Negative = Never | Only
+def _mentions(analysis: ScopeAnalysis, shared: ast.Attribute) -> Iterator[tuple[ast.expr, ast.stmt]]:
+    """The names and attributes that stand for an attribute, or for an element of it."""
+    for node, value, statement in analysis.node_values():
+        if isinstance(node, (ast.Name, ast.Attribute)) and same(_container(value), shared):
+            yield node, statement
+
+
+def _is_alias(analysis: ScopeAnalysis, node: ast.expr, statement: ast.stmt) -> bool:
+    """Whether code only gives another name to what it stands for, and the name stands for it wherever it is read."""
+    target = statement.targets[0] if isinstance(statement, ast.Assign) and len(statement.targets) == 1 else None
+    value = statement.value if isinstance(statement, ast.Assign) else None
+    while isinstance(value, ast.Subscript):
+        value = value.value
+    if value is not node or not isinstance(target, ast.Name):
+        return False
+    read = {id(name): value for name, value, _ in analysis.node_values() if isinstance(name, ast.Name)}
+    names = reads(analysis.scope.node.body, target.id)
+    return all(_container(read.get(id(name), name)) is not None for name in names)
+
+
+def _uses(analysis: ScopeAnalysis, uses: Sequence[str], env: Bindings, values: Bindings) -> set[int]:
+    """Nodes of uses, as they are written or by value."""
+    used: set[int] = set()
+    for text in uses:
+        use = template(text)
+        single = len(use.body) == 1 and not hasattr(use.body[0], "body")
+        matches = analysis.find(use, env) + (analysis.find_by_value(use, values) if single else [])
+        for match in matches:
+            used |= _ids(match.statements if isinstance(match.node, ast.stmt) else [match.node])
+    return used
+
+
+def _container(value: ast.AST) -> ast.Attribute | None:
+    """The attribute that a value is, or is an element of."""
+    while isinstance(value, ast.Subscript):
+        value = value.value
+    return value if isinstance(value, ast.Attribute) else None
+
+
+def _root(value: ast.AST) -> str:
+    names = {node.id for node in walk(value) if isinstance(node, ast.Name)}
+    return names.pop() if len(names) == 1 else ""
+
+
+class SameRows(NamedTuple):
+    """Holes that stand for tensors which code pairs entry by entry: each must have all requests, in the batch's order.
+
+    Filtered, sorted or permuted ones, those that are changed in place, and values that are not certain are a problem.
+
+    Args:
+        holes: The holes. Those that are only cut to a length (``x[:n]``) count where another one is not cut.
+    """
+
+    holes: tuple[str, ...]
+
+    def violation(
+        self,
+        analysis: ScopeAnalysis,
+        env: Bindings,
+        values: Bindings,
+        known: Sequence[ast.AST],  # noqa: ARG002 -- as Never's
+    ) -> str | None:
+        """Return the problem with its line, or None."""
+        tensors = {hole: node for hole in self.holes for node in bound_nodes(values.get(hole))}
+        rows = {hole: rows_of(value, list(tensors.values())) for hole, value in tensors.items()}
+        derived = {hole for hole in rows if not isinstance(env.get(hole), str)}
+        cut = [hole for hole in derived if rows[hole] is Rows.FIRST]
+        whole = [hole for hole in derived if rows[hole] is Rows.ALL]
+        wrong = [hole for hole in self.holes if rows.get(hole) is Rows.UNKNOWN] or (cut if not whole else [])
+        for hole in wrong:
+            code = ", ".join(ast.unparse(node) for node in bound_nodes(env.get(hole)))
+            return f"{code} ({hole}) may not have one row for each request, in the order of the batch"
+        changed = analysis.flow.changed if analysis.flow else []
+        for hole, value in tensors.items():
+            if any(same(own, other) for own in storage(value, {}) for other in changed):
+                return f"{', '.join(ast.unparse(n) for n in bound_nodes(env.get(hole)))} ({hole}) is changed in place"
+        return None
+
+
+Negative = Never | Only | SameRows
 
 
 def _ids(roots: Sequence[ast.AST]) -> set[int]:

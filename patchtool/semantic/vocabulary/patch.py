@@ -10,7 +10,7 @@ from patchtool.semantic.vocabulary.edits import AnyEdit, Edit, MethodEdit
 from patchtool.semantic.vocabulary.goals import Constraint, FreeOf, Goal, Holds
 from patchtool.semantic.vocabulary.guards import AnyBranch, Branch, Guard, Guarded, Unconditional
 from patchtool.semantic.vocabulary.methods import AnyGoal, Method
-from patchtool.semantic.vocabulary.negatives import Defect, Negative, Never, Only, Unmentioned, Unread
+from patchtool.semantic.vocabulary.negatives import Defect, Negative, Never, Only, SameRows, Unmentioned, Unread
 
 if TYPE_CHECKING:
     import libcst
@@ -40,6 +40,7 @@ class Methods(NamedTuple):
         otherwise: Parameters of methods that the rule skips; a method with neither is a conflict.
         hole: The hole for the method's name in the rule's templates.
         role: The hole for the parameter.
+        expected: Methods that the class must define itself: one that it inherits from another file is not seen.
     """
 
     names: str
@@ -47,6 +48,7 @@ class Methods(NamedTuple):
     otherwise: tuple[str, ...] = ()
     hole: str = "METHOD_"
     role: str = "PARAMETER_"
+    expected: tuple[str, ...] = ()
 
 
 class Fact(NamedTuple):
@@ -215,6 +217,11 @@ def only(name: str, mention: str, *uses: str) -> Only:
     return Only(name, mention, uses)
 
 
+def same_rows(*holes: str) -> SameRows:
+    """State tensors that are paired entry by entry; see SameRows."""
+    return SameRows(holes)
+
+
 def unread(*holes: str) -> Unread:
     """State the defect that parameters are unused; see Unread."""
     return Unread(holes)
@@ -235,9 +242,9 @@ def holds(pattern: str) -> Holds:
     return Holds(pattern)
 
 
-def branch(condition: str) -> Branch:
+def branch(condition: str, *, apart: tuple[str, ...] = (), present: tuple[str, ...] = ()) -> Branch:
     """Accept exactly the branch of this condition; see Branch."""
-    return Branch(condition)
+    return Branch(condition, apart, present)
 
 
 def guarded(*conditions: str, present: tuple[str, ...] = (), always: bool = False) -> Guarded:
