@@ -4,6 +4,21 @@ A patch states where it applies (a scope), the code before (a template), what mu
 shows that it is needed (a defect). Importing this package does not load LibCST.
 """
 
+from patchtool.semantic.vocabulary.additions import (
+    add_argument,
+    add_class,
+    add_decorator,
+    add_field,
+    add_function,
+    add_import,
+    add_parameter,
+    remove,
+    remove_argument,
+    remove_definition,
+    remove_import,
+    remove_parameter,
+    wrap,
+)
 from patchtool.semantic.vocabulary.patch import (
     Fact,
     Methods,
@@ -35,7 +50,14 @@ __all__ = [
     "Methods",
     "Rule",
     "SemanticPatch",
+    "add_argument",
+    "add_class",
+    "add_decorator",
+    "add_field",
+    "add_function",
+    "add_import",
     "add_method",
+    "add_parameter",
     "any_branch",
     "branch",
     "free_of",
@@ -49,9 +71,15 @@ __all__ = [
     "never",
     "only",
     "param",
+    "remove",
+    "remove_argument",
+    "remove_definition",
+    "remove_import",
+    "remove_parameter",
     "replace",
     "same_rows",
     "transform",
     "unmentioned",
     "unread",
+    "wrap",
 ]

@@ -19,10 +19,15 @@ from patchtool.semantic.judge import judge_file
 from patchtool.semantic.language.nodes import walk
 from patchtool.semantic.load import CodemodError, load_codemod
 from patchtool.semantic.matching.template import TemplateError, is_hole, template
+from patchtool.semantic.vocabulary.changes import AddArgument, AddDecorator, AddImportedNames, AddParameter
 from patchtool.semantic.vocabulary.edits import Edit, MethodEdit
+from patchtool.semantic.vocabulary.goals import Goal
 from patchtool.semantic.vocabulary.patch import Rule, SemanticPatch, Transform
 
 _TEMPLATES = frozenset({"anchor", "pattern", "patterns", "mention", "uses", "ahead_of", "condition", "conditions"})
+
+_PARTS = (AddArgument, AddDecorator, AddImportedNames, AddParameter)
+"""Their code is a part of a statement, in their ``template``."""
 
 
 def lint(info: PatchInfo) -> list[Diagnostic]:
@@ -79,8 +84,8 @@ def template_texts(root: object) -> Iterator[str]:
     for name in _members(root):
         value = getattr(root, name)
         several = isinstance(value, tuple) and not _members(value)
-        method_name = isinstance(root, MethodEdit) and name == "behind"
-        if name in _TEMPLATES or name == "code" or (name == "behind" and not method_name):
+        place = name == "behind" and isinstance(root, Goal)
+        if name in _TEMPLATES or (name == "code" and not isinstance(root, _PARTS)) or place:
             yield from (text for text in (value if several else (value,)) if isinstance(text, str))
         parts: Iterable[object] = value.values() if isinstance(value, Mapping) else value if several else [value]
         for part in parts:
@@ -100,7 +105,7 @@ def _check_rule(info: PatchInfo, rule: Rule, names: Mapping[str, str]) -> Iterat
         yield rule.name, "target-unknown", f"{rule.name}: {rule.target or 'no file'} is not in the patch's targets"
     if not rule.goals:
         yield rule.name, "no-goal", f"{rule.name}: states no goal, so it can never be judged landed"
-    if rule.defect is None and not rule.replaces:
+    if rule.defect is None and isinstance(rule.edit, Edit | MethodEdit) and not rule.replaces:
         yield rule.name, "no-defect", f"{rule.name}: an insertion must state the defect it fixes"
     where = dict(rule.edit.where) if isinstance(rule.edit, Edit) else {}
     for hole in [*rule.roles, *names, *where]:
@@ -113,7 +118,7 @@ def _check_rule(info: PatchInfo, rule: Rule, names: Mapping[str, str]) -> Iterat
 def _check_holes(rule: Rule, names: Mapping[str, str]) -> Iterator[_Finding]:
     if isinstance(rule.edit, Transform):
         return
-    anchor = template(rule.edit.anchor).holes if isinstance(rule.edit, Edit) else frozenset()
+    anchor = template(rule.edit.anchor).holes if rule.edit.anchor else frozenset()
     bound = {*anchor, *rule.roles, *names}
     for goal in rule.given:
         bound |= {hole for text in template_texts(goal) for hole in template(text).holes}
@@ -123,7 +128,8 @@ def _check_holes(rule: Rule, names: Mapping[str, str]) -> Iterator[_Finding]:
             yield hole, "hole-unknown", f"{rule.name}: a constraint is on {hole}, which no template has"
     if rule.methods is not None:
         bound |= {rule.methods.hole, rule.methods.role}
-    for hole in sorted(template(rule.edit.code).holes - bound):
+    new = template(rule.edit.code).holes if rule.edit.code else frozenset()
+    for hole in sorted(new - bound):
         yield rule.edit.code, "hole-unbound", f"{rule.name}: {hole} in the new code is never bound"
     used = {hole for text in template_texts(rule) for hole in template(text).holes}
     mentioned = set(getattr(rule.defect, "holes", ())) | set(getattr(rule.defect, "names", ()))

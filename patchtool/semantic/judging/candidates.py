@@ -12,7 +12,6 @@ from patchtool.semantic.language.scopes import symbols
 from patchtool.semantic.language.source import Source
 from patchtool.semantic.matching.analysis import ScopeAnalysis
 from patchtool.semantic.matching.template import is_ellipsis, is_hole, template
-from patchtool.semantic.vocabulary.edits import MethodEdit
 from patchtool.semantic.vocabulary.patch import Rule
 
 _MAX_CANDIDATES = 3
@@ -28,7 +27,7 @@ def nearest_candidates(verdict: RuleVerdict, source: Source) -> list[Candidate]:
     """
     if not verdict.analyses:
         return _nearest(_similar_symbols(verdict.rule, source))
-    if isinstance(verdict.rule.edit, MethodEdit):
+    if not verdict.rule.edit.anchor:
         return []
     anchor = [statement for statement in template(verdict.rule.edit.anchor).body if not is_ellipsis(statement)]
     text = _normalized(anchor[0]) if anchor else ""

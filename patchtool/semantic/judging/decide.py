@@ -45,6 +45,7 @@ def decide(verdicts: Sequence[RuleVerdict], *, independent: bool) -> Decision:
 
 
 def _decide_together(verdicts: Sequence[RuleVerdict]) -> Decision:
+    verdicts = [v for v in verdicts if not (v.rule.supports and v.landed)] or verdicts
     violation = next((v.violation for v in verdicts if v.violation), None)
     if all(v.all_goals_met for v in verdicts):
         return _decide_complete(verdicts, violation)

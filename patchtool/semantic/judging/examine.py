@@ -6,13 +6,15 @@ import ast
 from dataclasses import dataclass, field, replace
 
 from patchtool.semantic.judging.inheritance import find_parameter, overriding, select_methods
+from patchtool.semantic.language.nodes import walk
 from patchtool.semantic.language.scopes import Problem, Scope, find_scope, local_subclasses, unresolved_bases
 from patchtool.semantic.language.source import Source
 from patchtool.semantic.matching.analysis import Match, ScopeAnalysis
 from patchtool.semantic.matching.template import template
 from patchtool.semantic.matching.unify import Bindings
+from patchtool.semantic.vocabulary.changes import InPlace
 from patchtool.semantic.vocabulary.edits import Replacement
-from patchtool.semantic.vocabulary.goals import GoalStatus, SearchResult
+from patchtool.semantic.vocabulary.goals import Goal, GoalStatus, SearchResult
 from patchtool.semantic.vocabulary.guards import AnyBranch
 from patchtool.semantic.vocabulary.methods import Method
 from patchtool.semantic.vocabulary.patch import Rule, Transform
@@ -38,7 +40,7 @@ class RuleVerdict:
     analyses: list[ScopeAnalysis] = field(default_factory=list)
     goals: dict[str, SearchResult] = field(default_factory=dict)
     matches: list[tuple[ScopeAnalysis, Match]] = field(default_factory=list)
-    replacements: list[tuple[ScopeAnalysis, Replacement]] = field(default_factory=list)
+    replacements: list[tuple[ScopeAnalysis, Replacement | InPlace]] = field(default_factory=list)
     problem: Problem | None = None
     violation: str | None = None
 
@@ -180,6 +182,7 @@ def _find_sites(verdict: RuleVerdict, analysis: ScopeAnalysis, env: Bindings, va
     matches = [] if absence else _anchor_matches(rule, analysis, env)
     replaced: list[ast.stmt] = []
     if rule.replaces:
+        matches = [match for match in matches if match.statement not in _in_new_code(rule, analysis, env)]
         replaced = [statement for match in matches for statement in match.statements]
     elif not verdict.all_goals_missing:
         matches = []  # an insertion's anchor stays, so the goals say whether the fix is missing
@@ -199,6 +202,15 @@ def _find_sites(verdict: RuleVerdict, analysis: ScopeAnalysis, env: Bindings, va
         verdict.add_problem(Problem("anchor-missing" if few else "sites-too-many", detail, ambiguous=not few))
     else:
         _plan_replacements(verdict, analysis, matches)
+
+
+def _in_new_code(rule: Rule, analysis: ScopeAnalysis, env: Bindings) -> list[ast.stmt]:
+    """Statements inside of compound statements that the rule wants: a call that is guarded already is no site."""
+    wanted = [template(rule.edit.code)] if rule.edit.code else []
+    wanted += [template(text) for goal in rule.goals if isinstance(goal, Goal) for text in goal.patterns]
+    compound = [code for code in wanted if any(hasattr(statement, "body") for statement in code.body)]
+    found = [s for code in compound for match in analysis.find(code, env) for s in match.statements]
+    return [node for statement in found for node in walk(statement) if isinstance(node, ast.stmt)]
 
 
 def _plan_replacements(verdict: RuleVerdict, analysis: ScopeAnalysis, matches: list[Match]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from patchtool.semantic.language.scopes import Block
 from patchtool.semantic.matching.analysis import Match, ScopeAnalysis
@@ -53,7 +53,7 @@ class Edit:
     Args:
         anchor: A template of the existing statements.
         code: The new statements.
-        how: ``replace``, ``before`` or ``after``.
+        how: ``replace``, ``wrap``, ``before`` or ``after``.
         where: Constraints on the anchor's holes.
         within: Which conditions may enclose the anchor; an insertion goes outside of them.
     """
@@ -64,9 +64,17 @@ class Edit:
     where: dict[str, Constraint] = field(default_factory=dict)
     within: Guard = field(default_factory=Unconditional)
 
+    @property
+    def replaces(self) -> bool:
+        """Whether the anchor is removed, so that it is the defect."""
+        return self.how in ("replace", "wrap")
+
     def sites(self, analysis: ScopeAnalysis, env: Bindings) -> list[Match]:
         """Find every match of the anchor."""
-        return filter_matches(analysis, analysis.find(template(self.anchor), env), self.where)
+        matches = analysis.find(template(self.anchor), env)
+        if self.replaces:  # whole statements go, so an expression must be all of its statement
+            matches = [m for m in matches if not isinstance(m.node, ast.expr) or _is_statement(m)]
+        return filter_matches(analysis, matches, self.where)
 
     def replacement(self, analysis: ScopeAnalysis, match: Match) -> Replacement | str:
         """Return what to write at a site, or why it must not be edited."""
@@ -75,7 +83,7 @@ class Edit:
         if violation:
             return f"the site {violation}"
         code = template(self.code)
-        if self.how == "replace":
+        if self.replaces:
             return Replacement(match.block, match.start, match.stop, code, match.env, match.statement)
         block, index = match.block.ancestors[0] if match.block.ancestors else (match.block, match.start)
         behind = self.how == "after"
@@ -85,7 +93,12 @@ class Edit:
         return Replacement(block, at, at, code, match.env, match.statement, behind)
 
 
-class MethodEdit(NamedTuple):
+def _is_statement(match: Match) -> bool:
+    return isinstance(match.statement, ast.Expr) and match.statement.value is match.node
+
+
+@dataclass(frozen=True)
+class MethodEdit:
     """A method to be added to a class, behind an existing one.
 
     Args:
@@ -95,6 +108,8 @@ class MethodEdit(NamedTuple):
 
     behind: str
     code: str
+    anchor: ClassVar[str] = ""
+    replaces: ClassVar[bool] = False
 
     def sites(self, analysis: ScopeAnalysis, env: Bindings) -> list[Match]:
         """Find the existing method."""
@@ -115,6 +130,3 @@ class MethodEdit(NamedTuple):
         if line:
             return f"{name} is reassigned outside its class on line {line}"
         return Replacement(match.block, match.stop, match.stop, code, match.env, match.statement, behind=True)
-
-
-AnyEdit = Edit | MethodEdit

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
-from patchtool.semantic.vocabulary.edits import AnyEdit, Edit, MethodEdit
+from patchtool.semantic.vocabulary.definitions import Definition
+from patchtool.semantic.vocabulary.edits import Edit, MethodEdit
 from patchtool.semantic.vocabulary.goals import Constraint, FreeOf, Goal, Holds
 from patchtool.semantic.vocabulary.guards import AnyBranch, Branch, Guard, Guarded, Unconditional
-from patchtool.semantic.vocabulary.methods import AnyGoal, Method
+from patchtool.semantic.vocabulary.headers import ArgumentEdit, DecoratorEdit, ParameterEdit
+from patchtool.semantic.vocabulary.implied import Implied
+from patchtool.semantic.vocabulary.imports import ImportEdit
+from patchtool.semantic.vocabulary.methods import Method
 from patchtool.semantic.vocabulary.negatives import Defect, Negative, Never, Only, SameRows, Unmentioned, Unread
+from patchtool.semantic.vocabulary.removals import DefinitionRemoval, Removal
 
 if TYPE_CHECKING:
     import libcst
@@ -67,7 +72,8 @@ class Fact(NamedTuple):
     why: str
 
 
-class Transform(NamedTuple):
+@dataclass(frozen=True)
+class Transform:
     """An edit written as the author's own LibCST code, judged and verified like a template.
 
     Args:
@@ -79,6 +85,18 @@ class Transform(NamedTuple):
 
     change: Change
     anchor: str
+    code: ClassVar[str] = ""
+    replaces: ClassVar[bool] = True
+
+
+SelfDescribed = Definition | ImportEdit | ParameterEdit | ArgumentEdit | DecoratorEdit | Removal | DefinitionRemoval
+"""Edits that bring their own goals."""
+AnyEdit = Edit | MethodEdit | SelfDescribed
+AnyGoal = Goal | Method | Implied
+
+
+def _no_edit() -> AnyEdit:
+    raise TypeError("a rule needs an edit")
 
 
 @dataclass(frozen=True)
@@ -87,9 +105,10 @@ class Rule:
 
     Args:
         name: For reports.
-        scope: Qualified symbol, ``Class.method``.
+        scope: Qualified symbol, ``Class.method``; empty for the module.
         edit: What to write where.
-        goals: What must be there afterwards; when all of it is there beforehand, the rule has landed.
+        goals: What must be there afterwards; when all of it is there beforehand, the rule has landed. Where there are
+            none, those that the edit brings.
         target: File in the git layout; optional for a patch with one target.
         roles: Parameters by hole.
         given: Code that stays as it is and binds holes; it must match exactly once.
@@ -101,9 +120,9 @@ class Rule:
     """
 
     name: str
-    scope: str
-    edit: AnyEdit | Transform
-    goals: tuple[AnyGoal, ...]
+    scope: str = ""
+    edit: AnyEdit | Transform = field(default_factory=_no_edit)
+    goals: tuple[AnyGoal, ...] = ()
     target: str = ""
     roles: Mapping[str, Parameter] = field(default_factory=dict)
     given: tuple[Goal, ...] = ()
@@ -113,10 +132,24 @@ class Rule:
     methods: Methods | None = None
     sites: int = 1
 
+    def __post_init__(self) -> None:
+        """Take the goals from the edit where the author states none."""
+        edit = self.edit
+        if not self.goals and isinstance(edit, SelfDescribed):
+            object.__setattr__(self, "goals", (Implied(edit),))
+        elif not self.goals and isinstance(edit, Edit) and edit.how == "wrap":
+            named = f"{edit.anchor.strip().splitlines()[0]} is guarded"
+            object.__setattr__(self, "goals", (Goal(named, (edit.code,), edit.where, edit.within, as_written=True),))
+
     @property
     def replaces(self) -> bool:
         """Whether the rule removes its anchor, so that the anchor is the defect."""
-        return isinstance(self.edit, Transform) or (isinstance(self.edit, Edit) and self.edit.how == "replace")
+        return self.edit.replaces
+
+    @property
+    def supports(self) -> bool:
+        """Whether the rule only serves others: that upstream has an import says nothing about the fix."""
+        return isinstance(self.edit, ImportEdit)
 
 
 class SemanticPatch:

@@ -106,17 +106,20 @@ class _Finder(cst.CSTVisitor):
     def on_leave(self, original_node: cst.CSTNode) -> None:
         if self.found is None and isinstance(original_node, self.kind):
             code = _PRINTER.code_for_node(original_node)
-            if all(name in code for name in self.identifiers) and same(_parsed(code, self.kind), self.value):
+            if all(name in code for name in self.identifiers) and same(parsed_node(code, self.kind), self.value):
                 self.found = original_node
 
 
-def _parsed(code: str, kind: type[cst.CSTNode]) -> Any:
-    """An argument or expression as the stdlib parses it; None for a node that is neither by itself."""
-    text = f"f({code}\n)" if kind is cst.Arg else f"({code}\n)"
+def parsed_node(code: str, kind: type[cst.CSTNode]) -> Any:
+    """An argument, expression or import as the stdlib parses it; None for a node that is neither by itself."""
+    statement = issubclass(kind, cst.BaseSmallStatement)
+    text = code if statement else f"f({code}\n)" if kind is cst.Arg else f"({code}\n)"
     try:
         node: Any = parse_python(text).body[0]
     except SyntaxError:
         return None
+    if statement:
+        return node
     return [*node.value.args, *node.value.keywords][0] if kind is cst.Arg else node.value
 
 

@@ -57,11 +57,11 @@ def fill(
         CannotWrite: A hole is unbound, or bound to code that cannot be taken out of its line.
     """
     nodes = FileNodes(module, analysis, replacement)
+    if not replacement.code.body:
+        return FilledReplacement(analysis.scope, replacement, [], [], [])
     template = _parsed(replacement.code.text)
     filled = template.visit(TemplateFiller(template, nodes, rename)).visit(_LineKeeper(nodes))
     lines = [line for line in filled.body if isinstance(line, Line)]
-    if isinstance(lines[0], cst.FunctionDef):
-        lines[0] = lines[0].with_changes(leading_lines=[cst.EmptyLine(indent=False), *lines[0].leading_lines])
     return FilledReplacement(analysis.scope, replacement, lines, filled.footer, _statements(lines))
 
 

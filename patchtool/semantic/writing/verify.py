@@ -17,6 +17,7 @@ from patchtool.semantic.vocabulary.edits import Replacement
 from patchtool.semantic.writing.errors import CannotWrite
 
 if TYPE_CHECKING:
+    from patchtool.semantic.writing.changes import FilledChange
     from patchtool.semantic.writing.fill import FilledReplacement
 
 
@@ -38,7 +39,11 @@ def verify_filled(filled: Sequence[ast.stmt], replacement: Replacement, rename: 
 
 
 def verify_written(
-    source: Source, written: Source, edits: Sequence[FilledReplacement], transformed: Sequence[Scope]
+    source: Source,
+    written: Source,
+    edits: Sequence[FilledReplacement],
+    changes: Sequence[FilledChange],
+    transformed: Sequence[Scope],
 ) -> None:
     """Verify that a file differs from the old one in the edits only.
 
@@ -46,6 +51,7 @@ def verify_written(
         source: The old file; its tree is changed, and not usable afterwards.
         written: The new file; its tree is changed where a transform may have changed it.
         edits: Replacements that were written.
+        changes: Changes within nodes that were written.
         transformed: Scopes that an author's transform may have changed.
 
     Raises:
@@ -54,12 +60,18 @@ def verify_written(
     for scope in (*(edit.scope for edit in edits), *transformed):
         for symbol in (scope.symbol, scope.symbol.rpartition(".")[0]):
             _verify_bindings(find_scope(source, symbol), find_scope(written, symbol))
-    ranges = [_line_range(edit.replacement.replaced) for edit in edits if edit.replacement.replaced]
+    ranges = [_replaced_range(source, edit) for edit in edits if edit.replacement.replaced]
+    ranges += [(first, after - 1) for first, after in (change.span for change in changes)]
     ranges += [(scope.line, getattr(scope.node, "end_lineno", scope.line)) for scope in transformed]
     _verify_lines(source, written, ranges)
-    unedited = _unedited(source, {id(node) for node in _edited(edits, transformed)})
+    unedited = _unedited(source, {id(node) for node in _edited(edits, changes, transformed)})
+    for change in changes:
+        change.change.mutate(change.place.node)
     for edit in sorted(edits, key=lambda edit: edit.replacement.start, reverse=True):
         edit.replacement.block.statements[edit.replacement.start : edit.replacement.stop] = edit.statements
+    for edit in edits:
+        if not edit.replacement.block.statements and edit.replacement.block.owner is not source.tree:
+            edit.replacement.block.statements.append(ast.Pass())
     for scope in transformed:
         for file in (source, written):
             found = find_scope(file, scope.symbol)
@@ -82,6 +94,14 @@ def _line_range(statements: Sequence[ast.stmt]) -> tuple[int, int]:
     return first_line(statements[0]), statements[-1].end_lineno or statements[-1].lineno
 
 
+def _replaced_range(source: Source, edit: FilledReplacement) -> tuple[int, int]:
+    """First and last line that an edit replaces; a removal takes the comments and blank lines above it."""
+    first, last = _line_range(edit.replacement.replaced)
+    while not edit.lines and first > 1 and source.lines[first - 2].strip()[:1] in (b"", b"#"):
+        first -= 1
+    return first, last
+
+
 def _verify_lines(before: Source, after: Source, replaced: Iterable[tuple[int, int]]) -> None:
     """Every line outside of the replaced ones must still be there, byte for byte and in order.
 
@@ -99,11 +119,17 @@ def _verify_lines(before: Source, after: Source, replaced: Iterable[tuple[int, i
             raise CannotWrite("bytes-changed", f"line {number}, outside of the edit, would change: {raw[:80]!r}")
 
 
-def _edited(edits: Sequence[FilledReplacement], transformed: Sequence[Scope]) -> Iterator[ast.AST]:
+def _edited(
+    edits: Sequence[FilledReplacement], changes: Sequence[FilledChange], transformed: Sequence[Scope]
+) -> Iterator[ast.AST]:
     """Yield every definition and statement that something is changed in."""
     for edit in edits:
         yield from (block.statements[index] for block, index in edit.replacement.block.ancestors)
-    for scope in (*(edit.scope for edit in edits), *transformed):
+    for change in changes:
+        yield change.place.statement
+        yield from (block.statements[index] for block, index in change.place.block.ancestors)
+    scopes = [*(edit.scope for edit in edits), *(change.scope for change in changes), *transformed]
+    for scope in scopes:
         yield from (*scope.owners, scope.node)
 
 

@@ -12,8 +12,10 @@ from patchtool.semantic.language.nodes import walk
 from patchtool.semantic.language.source import ParseError, Source
 from patchtool.semantic.matching.analysis import ScopeAnalysis
 from patchtool.semantic.matching.template import template
+from patchtool.semantic.vocabulary.changes import InPlace
 from patchtool.semantic.vocabulary.edits import Edit, Replacement
 from patchtool.semantic.vocabulary.patch import Rule, Transform
+from patchtool.semantic.writing.changes import FilledChange, fill_change
 from patchtool.semantic.writing.errors import CannotWrite
 from patchtool.semantic.writing.exchange import StatementExchanger
 from patchtool.semantic.writing.fill import FilledReplacement, fill
@@ -48,12 +50,15 @@ def write_rules(verdicts: Sequence[RuleVerdict], sources: dict[str, Source]) -> 
 
 def _write_file(verdicts: Sequence[RuleVerdict], source: Source) -> Source:
     module = parse_file(source)
-    edits = [
-        _fill(module, verdict, analysis, replacement)
-        for verdict in verdicts
-        for analysis, replacement in verdict.replacements
-    ]
-    module = cst.ensure_type(module.visit(StatementExchanger(module, edits)), cst.Module)
+    edits: list[FilledReplacement] = []
+    changes: list[FilledChange] = []
+    for verdict in verdicts:
+        for analysis, planned in verdict.replacements:
+            if isinstance(planned, InPlace):
+                changes.append(fill_change(module, analysis, planned, {}))
+            else:
+                edits.append(_fill(module, verdict, analysis, planned))
+    module = cst.ensure_type(module.visit(StatementExchanger(module, edits, changes)), cst.Module)
     transformed = []
     for verdict in verdicts:
         if isinstance(verdict.rule.edit, Transform):
@@ -66,7 +71,7 @@ def _write_file(verdicts: Sequence[RuleVerdict], source: Source) -> Source:
         written = Source.parse(source.path, data)
     except ParseError as error:
         raise CannotWrite("result-unparsable", str(error)) from None
-    verify_written(source, written, edits, transformed)
+    verify_written(source, written, edits, changes, transformed)
     return Source.parse(source.path, data) if transformed else written
 
 
