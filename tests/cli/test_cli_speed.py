@@ -36,7 +36,7 @@ HEAVY = {
     "patchtool.commands.fetch",
     "patchtool.workflow.acquire",
     "patchtool.commands.survey",
-    "patchtool.adapters.git.repository",
+    "patchtool.adapters.git.committing",
     "patchtool.adapters.upstreams",
 }
 SCRIPT = """
