@@ -1,6 +1,8 @@
 """The NPU's paged KV pool leaves out the KV copy that it has no buffers for."""
 
-from patchtool.semantic import SemanticPatch, add_method, method, never, unmentioned
+from patchtool.semantic import SemanticPatch, add_method, called, method, never, unmentioned
+
+BASE = "python/sglang/srt/mem_cache/memory_pool.py"
 
 
 class KvCopyOverride(SemanticPatch):
@@ -20,3 +22,6 @@ class KvCopyOverride(SemanticPatch):
     )
     goals = (method("KV copy stays off", "def _init_kv_copy_and_warmup(self): self._kv_copy_config = None"),)
     never = (never("the class also sets KV copy up itself", "ANY_._kv_copy_config = CONFIG_"),)
+    facts = (
+        called(BASE, "MHATokenToKVPool._init_kv_copy_and_warmup", "the method has no effect where nothing calls it"),
+    )

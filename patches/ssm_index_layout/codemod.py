@@ -1,7 +1,8 @@
 """On graph replay of a target-verify batch, padded rows too get intermediate slots of their own."""
 
-from patchtool.semantic import SemanticPatch, branch, goal, only, param, replace
+from patchtool.semantic import SemanticPatch, branch, every, goal, only, param, replace
 
+TARGET = "python/sglang/srt/hardware_backend/npu/attention/ascend_hybrid_linear_attn_backend.py"
 DRAFT = "SPEC_.draft_token_num"
 IN_VERIFY = branch(
     "MODE_.is_target_verify()",
@@ -60,5 +61,14 @@ class SsmIndexLayout(SemanticPatch):
             "INDICES_",
             "INDICES_ = torch.arange(*REST_)",
             "self.state_indices_list_gdn[BS_ - 1].copy_(INDICES_)",
+        ),
+    )
+    facts = (
+        every(
+            TARGET,
+            "AscendMambaAttnBackendBase",
+            "self.state_indices_list_gdn.append(BUFFER_)",
+            forms=("self.state_indices_list_gdn.append(torch.MAKE_(((ROW_ + 1) * (TOKENS_ // ROWS_),), *REST_))",),
+            why="all slots are written at once, so a buffer must not have more",
         ),
     )

@@ -7,6 +7,7 @@ from patchtool.semantic import (
     SemanticPatch,
     add_method,
     any_branch,
+    assignable,
     given,
     goal,
     guarded,
@@ -17,6 +18,7 @@ from patchtool.semantic import (
     param,
     replace,
     unmentioned,
+    varies,
 )
 
 METADATA = "python/sglang/srt/layers/attention/mamba/mamba2_metadata.py"
@@ -129,11 +131,12 @@ class TrackIndexPrecompute(SemanticPatch):
             "has_mamba_track_mask: TYPE_ = DEFAULT_",
             "the flag that replaces the look at the mask",
         ),
+        assignable(METADATA, "ForwardMetadata.conv_states_mask_indices", "the slots are kept there"),
         Fact(
-            METADATA,
-            "ForwardMetadata",
-            "conv_states_mask_indices: TYPE_ = DEFAULT_",
-            "where the slots are kept",
+            BASE,
+            "",
+            "ForwardMetadata(*REST_, has_mamba_track_mask=FLAG_)",
+            "somebody must set the flag",
+            {"FLAG_": varies()},
         ),
-        Fact(BASE, "", "ForwardMetadata(*REST_, has_mamba_track_mask=FLAG_)", "somebody must set the flag"),
     )

@@ -19,14 +19,17 @@ from patchtool.semantic.vocabulary.additions import (
     remove_parameter,
     wrap,
 )
+from patchtool.semantic.vocabulary.facts import Fact
 from patchtool.semantic.vocabulary.patch import (
-    Fact,
     Methods,
     Rule,
     SemanticPatch,
     add_method,
     any_branch,
+    assignable,
     branch,
+    called,
+    every,
     free_of,
     given,
     goal,
@@ -43,6 +46,7 @@ from patchtool.semantic.vocabulary.patch import (
     transform,
     unmentioned,
     unread,
+    varies,
 )
 
 __all__ = [
@@ -59,7 +63,10 @@ __all__ = [
     "add_method",
     "add_parameter",
     "any_branch",
+    "assignable",
     "branch",
+    "called",
+    "every",
     "free_of",
     "given",
     "goal",
@@ -81,5 +88,6 @@ __all__ = [
     "transform",
     "unmentioned",
     "unread",
+    "varies",
     "wrap",
 ]

@@ -51,15 +51,13 @@ def judge_patch(info: PatchInfo, patch: type[SemanticPatch], tree: Tree, release
     verdicts = _examine_all(patch, rules, targets.sources)
     decision = decide(verdicts, independent=patch.independent)
     judgement = _judgement(decision, verdicts, targets.sources)
-    if not decision.write:
+    if not decision.write and decision.state is not State.LANDED:
         return judgement
     missing, notes = missing_facts(patch.facts, tree)
-    judgement = judgement._replace(notes=notes)
+    judgement = judgement._replace(notes=notes, used_reads=bool(patch.facts))
     if missing:
-        judgement = judgement.with_state(State.CONFLICT, "fact-missing", missing)
-    else:
-        judgement = _render(patch, rules, decision, targets, judgement)
-    return judgement._replace(used_reads=bool(patch.facts))
+        return judgement.with_state(State.CONFLICT, "fact-missing", missing)
+    return _render(patch, rules, decision, targets, judgement) if decision.write else judgement
 
 
 def _render(

@@ -24,7 +24,10 @@ from patchtool.semantic.vocabulary.edits import Edit, MethodEdit
 from patchtool.semantic.vocabulary.goals import Goal
 from patchtool.semantic.vocabulary.patch import Rule, SemanticPatch, Transform
 
-_TEMPLATES = frozenset({"anchor", "pattern", "patterns", "mention", "uses", "ahead_of", "condition", "conditions"})
+_TEMPLATES = frozenset(
+    {"anchor", "pattern", "patterns", "mention", "mentions", "uses", "forms", "ahead_of", "apart"}
+    | {"condition", "conditions"}
+)
 
 _PARTS = (AddArgument, AddDecorator, AddImportedNames, AddParameter)
 """Their code is a part of a statement, in their ``template``."""

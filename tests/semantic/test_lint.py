@@ -11,6 +11,7 @@ import pytest
 
 from patchtool.domain.patch import PatchInfo
 from patchtool.semantic.lint import lint
+from tests.semantic.trees import INFOS
 
 PATCHES = Path(__file__).parents[2] / "patches"
 GOOD = """
@@ -77,7 +78,4 @@ def test_failing_case_is_reported(tmp_path, files, code):
 
 @pytest.mark.parametrize("name", ["ssm_index_layout", "mtp_tracking", "kv_copy_override", "track_index_precompute"])
 def test_shipped_patches_have_no_problems(name):
-    layers = "python/sglang/srt/layers/attention/"
-    reads = (layers + "mamba/mamba2_metadata.py", layers + "hybrid_linear_attn_backend.py")
-    codemod = str(PATCHES / name / "codemod.py")
-    assert lint(PatchInfo(name, "", "", "", ("target.py",), reads=reads, source_file=codemod)) == []
+    assert lint(INFOS[name]) == []

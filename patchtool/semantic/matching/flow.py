@@ -202,6 +202,16 @@ def constant_truth(test: ast.expr) -> bool | None:
     """Return the truth of a condition that is constant, or None."""
     if isinstance(test, ast.Constant):
         return bool(test.value)
+    if isinstance(test, ast.BoolOp):
+        parts, decisive = [constant_truth(part) for part in test.values], isinstance(test.op, ast.Or)
+        return decisive if decisive in parts else None if None in parts else not decisive
+    if (
+        isinstance(test, ast.Call)
+        and isinstance(test.func, ast.Name)
+        and test.func.id == "bool"
+        and len(test.args) == 1
+    ):
+        return constant_truth(test.args[0])
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         inner = constant_truth(test.operand)
         return None if inner is None else not inner

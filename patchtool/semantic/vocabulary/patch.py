@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from patchtool.semantic.vocabulary.definitions import Definition
 from patchtool.semantic.vocabulary.edits import Edit, MethodEdit
+from patchtool.semantic.vocabulary.facts import AnyFact, Assignable, Called, Every, Varies
 from patchtool.semantic.vocabulary.goals import Constraint, FreeOf, Goal, Holds
 from patchtool.semantic.vocabulary.guards import AnyBranch, Branch, Guard, Guarded, Unconditional
 from patchtool.semantic.vocabulary.headers import ArgumentEdit, DecoratorEdit, ParameterEdit
@@ -54,22 +55,6 @@ class Methods(NamedTuple):
     hole: str = "METHOD_"
     role: str = "PARAMETER_"
     expected: tuple[str, ...] = ()
-
-
-class Fact(NamedTuple):
-    """A precondition: code elsewhere in the tree that the new code relies on.
-
-    Args:
-        path: File in the git layout.
-        scope: Qualified symbol in it; empty for anywhere in the file.
-        pattern: A template that must match at least once.
-        why: Why the new code needs it.
-    """
-
-    path: str
-    scope: str
-    pattern: str
-    why: str
 
 
 @dataclass(frozen=True)
@@ -167,7 +152,7 @@ class SemanticPatch:
     never: tuple[Negative, ...] = ()
     extends: str = ""
     rules: tuple[Rule, ...] = ()
-    facts: tuple[Fact, ...] = ()
+    facts: tuple[AnyFact, ...] = ()
     names: Mapping[str, str] = {}
     """Names that the patch introduces, by hole; where upstream has the code under another name, that one is used."""
     independent: bool = False
@@ -288,3 +273,23 @@ def guarded(*conditions: str, present: tuple[str, ...] = (), always: bool = Fals
 def any_branch() -> AnyBranch:
     """Accept any condition; see AnyBranch."""
     return AnyBranch()
+
+
+def called(path: str, symbol: str, why: str) -> Called:
+    """State the fact that a class calls its own method ``Class.method``; see Called."""
+    return Called(path, symbol, why)
+
+
+def assignable(path: str, symbol: str, why: str) -> Assignable:
+    """State the fact that other code may assign to the field ``Class.field``; see Assignable."""
+    return Assignable(path, symbol, why)
+
+
+def every(path: str, scope: str, *mentions: str, forms: tuple[str, ...], why: str) -> Every:
+    """State the fact that code of a class always has one of some forms; see Every."""
+    return Every(path, scope, mentions, forms, why)
+
+
+def varies() -> Varies:
+    """Constrain a hole: its value is not constant; see Varies."""
+    return Varies()
