@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import pairwise
 
 import libcst as cst
@@ -37,9 +38,15 @@ def parse_file(source: Source) -> cst.Module:
             detail = f"line {first_line(statement)} has a form feed in its indentation, which LibCST does not keep"
             raise CannotWrite("unparsable", detail)
     try:
-        return cst.parse_module(source.data)
+        return _parsed(source.data)
     except cst.ParserSyntaxError as error:
         raise CannotWrite("unparsable", f"LibCST cannot parse the file: {error.message}") from None
+
+
+@lru_cache(maxsize=2)
+def _parsed(data: bytes) -> cst.Module:
+    """LibCST's tree, which is immutable: the patches of one file are judged on the same bytes more than once."""
+    return cst.parse_module(data)
 
 
 def _has_long_condition(source: Source) -> bool:
