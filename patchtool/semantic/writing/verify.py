@@ -32,7 +32,8 @@ def verify_filled(filled: Sequence[ast.stmt], replacement: Replacement, rename: 
     Raises:
         CannotWrite: It does not match.
     """
-    template_name = {local: name for name, local in rename.items()}
+    template_name = {name: f"{name}, which is no global here" for name in rename}
+    template_name |= {local: name for name, local in rename.items()}
     matcher = Matcher(lambda name: template_name.get(name, name), literal=True)
     if next(matcher.statements(replacement.code.body, filled, replacement.env), None) is None:
         raise CannotWrite("written-otherwise", "the new code is not what the template says")
