@@ -164,12 +164,18 @@ def rebase(
     at: Annotated[
         Names, typer.Option("--at", metavar="PATCH=PATH:SYMBOL", help="Where its scope is on the new release.")
     ] = None,
+    require_proof: Annotated[
+        bool, typer.Option("--require-proof", help="Refuse a release on which tests have not confirmed every patch.")
+    ] = False,
 ) -> int:
     """Move pin and series to another release."""
     from patchtool.commands.rebase import rebase as command
 
     accepted, scopes = tuple(accept or ()), tuple(at or ())
-    return show(command(session(), to, dry_run=dry_run, accepted=accepted, reason=reason, at=scopes))
+    report = command(
+        session(), to, dry_run=dry_run, accepted=accepted, reason=reason, at=scopes, require_proof=require_proof
+    )
+    return show(report)
 
 
 @app.command(epilog="Example: patchtool survey --since v0.5.12 --bisect mtp_tracking")

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from patchtool.adapters.project.project import LOCK, PIN, Project, write_lock
+from patchtool.adapters.project.proof_files import project_path, write_record
 from patchtool.adapters.project.transaction import write_all
 from patchtool.adapters.store.records import StoredRelease
 from patchtool.domain.changelog import add_entry
 from patchtool.domain.errors import EnvironmentFault, ExitCode, InputError
-from patchtool.domain.lock import Lock
 from patchtool.domain.patch import PatchInfo
 from patchtool.domain.pin import Pin
 from patchtool.domain.rebase import RebasePlan
 from patchtool.domain.release import Release
 from patchtool.domain.report import Report
+from patchtool.domain.state import Proof
 from patchtool.workflow.acquire import artifact_hashes
 from patchtool.workflow.lock_comparison import accept, compare_with_lock, record, with_recorded_locations
+from patchtool.workflow.proofs import record_of, unproven, with_proofs
 from patchtool.workflow.rebase_plan import plan_rebase
 from patchtool.workflow.releases import ensure_release, index_releases, upstream_report
 from patchtool.workflow.rendering import Rendering, render, select_patches
@@ -26,7 +28,14 @@ CHANGELOG = "CHANGELOG.md"
 
 
 def rebase(
-    session: Session, to: str, *, dry_run: bool, accepted: Sequence[str], reason: str, at: Sequence[str]
+    session: Session,
+    to: str,
+    *,
+    dry_run: bool,
+    accepted: Sequence[str],
+    reason: str,
+    at: Sequence[str],
+    require_proof: bool = False,
 ) -> Report:
     """Plan the move to another release and, if no patch needs the user, write pin, lock and changelog together.
 
@@ -37,6 +46,7 @@ def rebase(
         accepted: Names of patches whose drift or dispute the user reviewed.
         reason: Why it is fine.
         at: ``PATCH=path:Symbol`` for each patch whose scope is elsewhere on the release.
+        require_proof: Whether a patch that no test has confirmed on the release is a finding.
 
     Raises:
         EnvironmentFault: The release cannot be fetched, or the index has none.
@@ -52,15 +62,19 @@ def rebase(
     stored = ensure_release(session, release, hashes)
     rendering = _render_accepted(session, patches, stored, accepted, reason)
     plan, code = plan_rebase(session, release, rendering), rendering.exit_code
-    lock = accept(record(project.lock, stored, rendering), release, accepted, reason)
-    written = _write(project, hashes, lock, plan) if code is ExitCode.OK and not dry_run else []
+    open_claims = unproven(rendering)
+    if open_claims and require_proof:
+        code = max(code, ExitCode.FINDINGS)
+    lock = accept(record(session, stored, rendering), release, accepted, reason)
+    files = {LOCK: write_lock(lock), **_proof_file(session, stored, rendering)}
+    written = _write(project, hashes, files, plan) if code is ExitCode.OK and not dry_run else []
     return Report(
         "rebase",
         code,
         upstream_report(stored, hashes),
         patches=rendering.patches,
-        headline=_headline(plan, code, written, dry_run=dry_run),
-        notes=(*notes, *rendering.notes),
+        headline=_headline(plan, code, written, dry_run=dry_run, missing=open_claims if require_proof else ()),
+        notes=(*notes, *rendering.notes, *_unproven_note(open_claims, release)),
         extra={"plan": plan.to_json(), "written": written},
         kind="rebase",
         plan=plan,
@@ -88,6 +102,7 @@ def _render_accepted(
     patches = with_recorded_locations(patches, lock, release)
     rendering = render(patches, session.store.tree(stored.commit), release, session.cache)
     rendering = compare_with_lock(rendering, accept(lock, release, accepted, reason), release)
+    rendering = with_proofs(session, rendering, session.store.tree(stored.commit), release)
     # Only an acceptance of this run counts: one in the lock does not let another rebase through.
     return rendering._replace(accepted=frozenset(accepted))
 
@@ -99,9 +114,22 @@ def _newest_release(session: Session) -> Release:
     return releases[-1]
 
 
-def _write(project: Project, hashes: tuple[str, ...], lock: Lock, plan: RebasePlan) -> list[str]:
+def _unproven_note(names: Sequence[str], release: Release) -> list[str]:
+    if not names:
+        return []
+    return [f"no tests have confirmed {', '.join(names)} on {release}: patchtool test --release {release} runs them"]
+
+
+def _proof_file(session: Session, stored: StoredRelease, rendering: Rendering) -> dict[str, bytes]:
+    """The record of the release's proofs, for the project to keep beside the lock."""
+    proven = any(patch.judgement.proof is not Proof.NONE for patch in rendering.patches)
+    record = record_of(session, stored.release, stored.commit) if proven else None
+    return {project_path(stored.release): write_record(record)} if record else {}
+
+
+def _write(project: Project, hashes: tuple[str, ...], files: Mapping[str, bytes], plan: RebasePlan) -> list[str]:
     pin = Pin(project.pin.project, plan.to, hashes)
-    contents = {LOCK: write_lock(lock), PIN: pin.format().encode()}
+    contents = {**files, PIN: pin.format().encode()}
     if plan.moves:
         changelog = project.root / CHANGELOG
         text = changelog.read_bytes().decode("utf-8") if changelog.exists() else ""
@@ -109,9 +137,13 @@ def _write(project: Project, hashes: tuple[str, ...], lock: Lock, plan: RebasePl
     return write_all(project.root, contents)
 
 
-def _headline(plan: RebasePlan, code: ExitCode, written: Sequence[str], *, dry_run: bool) -> str:
+def _headline(
+    plan: RebasePlan, code: ExitCode, written: Sequence[str], *, dry_run: bool, missing: Sequence[str]
+) -> str:
     if code >= ExitCode.CONFLICT:
         return f"nothing was written: resolve {plan.failed} first"
+    if missing:
+        return f"nothing was written: {', '.join(missing)} without a proof on {plan.to} (--require-proof)"
     if code is not ExitCode.OK:
         return 'nothing was written: review the drift, then patchtool rebase --to … --accept PATCH --reason "…"'
     if dry_run:

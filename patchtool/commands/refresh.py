@@ -41,7 +41,7 @@ def refresh(session: Session, names: Sequence[str]) -> Report:
     if rendering.exit_code >= ExitCode.CONFLICT:
         return report
     text = save_rendering(session.store.git, stored, rendering)
-    data, path = write_lock(record(project.lock, stored, rendering)), project.root / LOCK
+    data, path = write_lock(record(session, stored, rendering)), project.root / LOCK
     changed = not path.exists() or path.read_bytes() != data
     if changed:
         atomic_write(path, data)

@@ -40,7 +40,7 @@ def _on_tree(session: Session, folder: Path) -> Report:
     rendering, _ = render_on_worktree(session, worktree)
     return Report(
         "status",
-        rendering.exit_code,
+        max(rendering.exit_code, ExitCode.FINDINGS if rendering.on_other_bytes else ExitCode.OK),
         worktree_report(worktree),
         patches=rendering.patches,
         notes=(*session.notes(), *worktree.notes, *rendering.notes),

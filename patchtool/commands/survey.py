@@ -11,6 +11,7 @@ from patchtool.domain.report import Report
 from patchtool.domain.survey import Survey, SurveyedRelease
 from patchtool.workflow.diffs import rendering_diff
 from patchtool.workflow.parallel_rendering import render_many
+from patchtool.workflow.proofs import with_proofs
 from patchtool.workflow.releases import index_releases, named_release
 from patchtool.workflow.rendering import Rendering, select_patches
 from patchtool.workflow.session import Session
@@ -40,7 +41,10 @@ def survey(
     stored = [known.get(release) or named_release(session, release.tag) for release in wanted]
     paths = sorted({path for info in project.patches for path in info.footprint})
     trees = list(session.store.trees([s.commit for s in stored], paths).values())
-    renderings = render_many(session, [s.release for s in stored], trees)
+    renderings = [
+        with_proofs(session, rendering, tree, s.release)
+        for s, tree, rendering in zip(stored, trees, render_many(session, [s.release for s in stored], trees))
+    ]
     result = Survey(
         tuple(
             SurveyedRelease(s.release, rendering.patches, _diffs(tree, rendering) if diffs else {})

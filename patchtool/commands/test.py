@@ -10,7 +10,7 @@ from patchtool.workflow.session import Session
 
 
 def test(session: Session, options: MatrixOptions) -> tuple[Report, MatrixRun]:
-    """Run the matrix, and record its proofs in the lock unless it was only part of it.
+    """Run the matrix, and record its proofs unless it was only part of it.
 
     Args:
         session: The run.
@@ -21,8 +21,8 @@ def test(session: Session, options: MatrixOptions) -> tuple[Report, MatrixRun]:
     """
     run = run_matrix(session, options)
     notes = [*session.notes(), *run.notes]
-    if not options.partial and not session.project.packaged and options.tree is None:
-        notes += record_proofs(session.project, run.proofs)
+    if not options.partial:
+        notes += record_proofs(session, run)
     report = Report(
         "test",
         matrix_exit_code(run.verdicts, run.proofs),

@@ -97,6 +97,10 @@ class Patch(TypedDict):
     name: PatchName
     state: StateName
     proof: ProofName
+    proven_on: Annotated[
+        str | None, Meta(description="The release that its tests ran on, or `this tree`; null without a proof.")
+    ]
+    proof_detail: Annotated[str | None, Meta(description="Why a proof that was made is not about these bytes.")]
     reason: str | None
     detail: str | None
     sites: Count

@@ -23,6 +23,7 @@ class LockedPatch(NamedTuple):
         files: The blob ids before and after of each changed path.
         accepted: The reason that the user gave for accepting a drift or a dispute, or empty.
         at: ``path:Symbol`` of its scope where the user moved it with ``--at``, or empty.
+        tests: Digest of the tests that made the proof; empty for none, and in locks of earlier versions.
     """
 
     digest: str
@@ -32,6 +33,7 @@ class LockedPatch(NamedTuple):
     files: Mapping[str, tuple[str, str]] = {}
     accepted: str = ""
     at: str = ""
+    tests: str = ""
 
     @classmethod
     def of(cls, info: PatchInfo, judgement: Judgement) -> LockedPatch:
@@ -129,6 +131,8 @@ def _patch_table(patch: LockedPatch) -> dict[str, Any]:
         table["accepted"] = patch.accepted
     if patch.at:
         table["at"] = patch.at
+    if patch.tests:
+        table["tests"] = patch.tests
     if patch.files:
         table["files"] = {path: list(ids) for path, ids in sorted(patch.files.items())}
     return table
@@ -143,4 +147,5 @@ def _read_patch(table: Mapping[str, Any]) -> LockedPatch:
         files={path: (before, after) for path, (before, after) in table.get("files", {}).items()},
         accepted=table.get("accepted", ""),
         at=table.get("at", ""),
+        tests=table.get("tests", ""),
     )

@@ -164,6 +164,9 @@ class Judgement(NamedTuple):
         notes: What could not be checked, and other remarks.
         trace: The traceback of a codemod that raised.
         used_reads: Whether files beyond the targets were read.
+        proof: What the tests of the patch show.
+        proven_on: The release that they ran on, or ``this tree``; empty where there is no proof.
+        proof_detail: Why a proof that was made is not about these bytes, or empty.
     """
 
     state: State
@@ -178,6 +181,8 @@ class Judgement(NamedTuple):
     trace: str = ""
     used_reads: bool = False
     proof: Proof = Proof.NONE
+    proven_on: str = ""
+    proof_detail: str = ""
 
     def with_state(self, state: State, reason: str, detail: str) -> Judgement:
         """Return the judgement with another state, and without changes unless that state changes the tree."""
@@ -215,6 +220,8 @@ class PatchReport(NamedTuple):
             "name": self.info.name,
             "state": judgement.state.value,
             "proof": judgement.proof.value,
+            "proven_on": judgement.proven_on or None,
+            "proof_detail": judgement.proof_detail or None,
             "reason": judgement.reason,
             "detail": judgement.detail or None,
             "sites": len(judgement.sites),

@@ -30,8 +30,8 @@ def run_test(tree: Path, overlay: Path, file: Path, function: str) -> dict[str, 
         function: The name of the function.
 
     Returns:
-        ``outcome``, ``seconds``, ``detail``, ``numbers``, and ``looked_at``: stub attributes without reference that
-        upstream looked up.
+        ``outcome``, ``seconds``, ``detail``, ``numbers``, ``looked_at``: stub attributes without reference that
+        upstream looked up, and ``loaded``: the files of the tree that were imported, relative to it.
     """
     finder = ModuleOverlay(overlay, tree)
     sys.meta_path.insert(0, finder)
@@ -58,7 +58,15 @@ def run_test(tree: Path, overlay: Path, file: Path, function: str) -> dict[str, 
         "seconds": time.monotonic() - started,
         "numbers": dict(NUMBERS),
         "looked_at": sorted(f"{module}.{name}" for module, names in ACCESSED_STUBS.items() for name in names),
+        "loaded": loaded_files(tree, overlay),
     }
+
+
+def loaded_files(*roots: Path) -> list[str]:
+    """List the files of all imported modules that are below one of these folders, relative to it, sorted."""
+    files = {str(getattr(module, "__file__", "")) for module in list(sys.modules.values())}
+    prefixes = [f"{root}/" for root in roots]
+    return sorted({file[len(prefix) :] for prefix in prefixes for file in files if file.startswith(prefix)})
 
 
 def describe(error: BaseException) -> str:

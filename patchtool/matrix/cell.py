@@ -147,6 +147,7 @@ class CellResult:
         seconds: Wall clock, without the imports that cells share.
         detail: The asserted values that differed, or why the cell could not run.
         numbers: What the test measured.
+        loaded: The upstream files that it ran, in the git layout, sorted; empty where that is not known.
     """
 
     cell: Cell
@@ -154,3 +155,4 @@ class CellResult:
     seconds: float = 0.0
     detail: str = ""
     numbers: Mapping[str, float | str] = field(default_factory=dict)
+    loaded: tuple[str, ...] = ()

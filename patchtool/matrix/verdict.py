@@ -9,7 +9,7 @@ from patchtool.domain.state import Proof, State
 from patchtool.matrix.cell import Colour, Outcome, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from patchtool.domain.release import Release
     from patchtool.matrix.cell import CellResult
@@ -42,6 +42,7 @@ class PatchProof:
         patched: Their colour with the patch; None when it is not applied or they could not run.
         verdict: Whether structure and behaviour agree.
         detail: What decided it.
+        loaded: The upstream files that the cells ran which decided it; empty where one of them does not say.
     """
 
     patch: str
@@ -51,6 +52,7 @@ class PatchProof:
     patched: Colour | None
     verdict: Proof
     detail: str = ""
+    loaded: tuple[str, ...] = ()
 
 
 def cell_verdicts(results: Sequence[CellResult], proven_red: Iterable[str] = ()) -> tuple[CellVerdict, ...]:
@@ -122,14 +124,23 @@ def _patch_proof(series: SeriesStates, name: str, verdicts: Sequence[CellVerdict
         agrees = (pristine, patched) == (Colour.RED, Colour.GREEN)
     proof = Proof.NONE if not known else Proof.AGREES if agrees else Proof.DISPUTES
     detail = patched_detail if patched is Colour.RED else pristine_detail or patched_detail
-    return PatchProof(name, series.release, state, pristine, patched, proof, detail)
+    subsets = ((), series.with_required(name))
+    results = [v.result for v in verdicts if _is_about(v, name, subsets) and v.result.outcome.ran]
+    known = all(result.loaded for result in results)
+    loaded = {path for result in results for path in result.loaded} if known else set()
+    return PatchProof(name, series.release, state, pristine, patched, proof, detail, tuple(sorted(loaded)))
+
+
+def _is_about(verdict: CellVerdict, name: str, subsets: Collection[tuple[str, ...]]) -> bool:
+    cell = verdict.result.cell
+    return cell.test.owner == name and cell.patches in subsets
 
 
 def _colour(
     name: str, subset: tuple[str, ...], verdicts: Sequence[CellVerdict], *, landed: bool
 ) -> tuple[Colour | None, str]:
     """Colour of a patch's own tests on one tree, and the detail that decided it."""
-    own = [each for each in verdicts if (each.result.cell.test.owner, each.result.cell.patches) == (name, subset)]
+    own = [each for each in verdicts if _is_about(each, name, (subset,))]
     if not own:
         return None, "no test of this patch ran"
     for each in own:

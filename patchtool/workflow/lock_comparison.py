@@ -10,6 +10,7 @@ from patchtool.domain.patch import Judgement, PatchInfo, PatchReport
 from patchtool.domain.ports import Tree
 from patchtool.domain.release import Release
 from patchtool.domain.state import Proof, State
+from patchtool.workflow.proofs import tests_of, with_proofs
 from patchtool.workflow.rendering import Rendering, render
 from patchtool.workflow.session import Session
 
@@ -27,7 +28,8 @@ def render_series(
     """
     project = session.project
     located = with_recorded_locations(project.patches if patches is None else patches, project.lock, release)
-    return compare_with_lock(render(located, tree, release, session.cache), project.lock, release)
+    rendering = compare_with_lock(render(located, tree, release, session.cache), project.lock, release)
+    return with_proofs(session, rendering, tree, release)
 
 
 def with_recorded_locations(patches: Sequence[PatchInfo], lock: Lock, release: Release | None) -> tuple[PatchInfo, ...]:
@@ -46,7 +48,7 @@ def compare_with_lock(rendering: Rendering, lock: Lock, release: Release | None)
         release: Which release this is; None for a tree that does not say.
 
     Returns:
-        The rendering with recorded proofs and acceptances; a patch that renders differently is drifted.
+        The rendering with recorded acceptances; a patch that renders differently is drifted.
     """
     recorded = lock.releases.get(release) if release else None
     if recorded is None:
@@ -68,7 +70,6 @@ def compare_with_lock(rendering: Rendering, lock: Lock, release: Release | None)
 
 
 def _compare(judgement: Judgement, locked: LockedPatch) -> Judgement:
-    judgement = judgement._replace(proof=Proof(locked.proof))
     same_input = all(locked.files.get(c.path, (c.before,))[0] == c.before for c in judgement.changes)
     difference = locked.difference(judgement)
     if difference and same_input and judgement.state.changes_tree and not locked.accepted:
@@ -83,15 +84,21 @@ def pin_warning(lock: Lock, release: Release) -> str | None:
     return f"the pin is {release}, the lock was written for {lock.pin}: run patchtool rebase --to {release}"
 
 
-def record(lock: Lock, stored: StoredRelease, rendering: Rendering) -> Lock:
-    """The lock with this rendering recorded; proofs and acceptances of unchanged patches are kept."""
+def record(session: Session, stored: StoredRelease, rendering: Rendering) -> Lock:
+    """The lock with this rendering and its proofs recorded; acceptances of unchanged patches are kept."""
+    lock = session.project.lock
     old = lock.releases.get(stored.release)
+    tree = session.store.tree(stored.commit)
     patches = {}
-    for patch in rendering.patches:
+    for patch in with_proofs(session, rendering, tree, stored.release).patches:
         now = LockedPatch.of(patch.info, patch.judgement)
         before = old.patches.get(patch.info.name) if old else None
         if before is not None and before.digest == now.digest:
-            now = now._replace(proof=before.proof, accepted=before.accepted)
+            now = now._replace(accepted=before.accepted)
+        if now.proof != Proof.NONE.value:
+            # A proof of an earlier version, which did not digest the tests, stays one.
+            unknown = before is not None and before.proof == now.proof and not before.tests
+            now = now._replace(tests="" if unknown else tests_of(session, patch.info))
         patches[patch.info.name] = now
     return lock.with_release(stored.release, LockedRelease(stored.commit, stored.tree, patches))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -26,7 +27,7 @@ from patchtool.matrix.static import STATIC_TESTS
 from patchtool.matrix.verdict import CellVerdict, PatchProof, cell_verdicts, patch_proofs
 from patchtool.workflow.lock_comparison import render_series
 from patchtool.workflow.matrix_trees import BaseTree, base_trees, render_subsets
-from patchtool.workflow.rendering import select_patches
+from patchtool.workflow.rendering import Rendering, select_patches
 from patchtool.workflow.session import Session
 
 MATRIX = "ci/matrix.toml"
@@ -82,6 +83,8 @@ class MatrixRun(NamedTuple):
         verdicts: Of every cell that was run.
         proofs: Of every patch on every tree.
         notes: What the user should know, one sentence each.
+        renderings: The series on each of the trees.
+        started: When the run began, in seconds since the epoch.
     """
 
     bases: tuple[BaseTree, ...]
@@ -89,6 +92,8 @@ class MatrixRun(NamedTuple):
     verdicts: tuple[CellVerdict, ...]
     proofs: tuple[PatchProof, ...]
     notes: tuple[str, ...]
+    renderings: tuple[Rendering, ...]
+    started: float
 
 
 def run_matrix(session: Session, options: MatrixOptions) -> MatrixRun:
@@ -101,12 +106,13 @@ def run_matrix(session: Session, options: MatrixOptions) -> MatrixRun:
     Raises:
         InputError: The matrix file is wrong, or an option names what does not exist.
     """
-    project = session.project
+    project, started = session.project, time.time()
     matrix = read_matrix(project.root / MATRIX, {info.name: info.requires for info in project.patches})
     tests = _collect_tests(project, options.patches)
     bases = base_trees(session, matrix, options.releases, options.tree)
     cache = _result_cache(session, bases, options)
-    states = [_series_states(session, base) for base in bases]
+    renderings = tuple(render_series(session, base.tree, base.release) for base in bases)
+    states = [_series_states(base, rendering) for base, rendering in zip(bases, renderings)]
     plans = [_plan(project, matrix, series, tests, options) for series in states]
     cells = [cell for plan in plans for cell in plan.cells]
     if options.rerun_failed:
@@ -120,7 +126,7 @@ def run_matrix(session: Session, options: MatrixOptions) -> MatrixRun:
     cache.record_run(verdicts)
     proofs = [proof for series in states for proof in patch_proofs(series, verdicts)]
     notes = [note for base in bases for note in base.notes] + [note for plan in plans for note in plan.notes]
-    return MatrixRun(tuple(bases), tuple(cells), verdicts, tuple(proofs), tuple(notes))
+    return MatrixRun(tuple(bases), tuple(cells), verdicts, tuple(proofs), tuple(notes), renderings, started)
 
 
 def _collect_tests(project: Project, patches: Sequence[str]) -> list[Test]:
@@ -136,10 +142,9 @@ def _result_cache(session: Session, bases: Sequence[BaseTree], options: MatrixOp
     return ResultCache(session.store.path / "results", commits, fingerprint(options.python or sys.executable))
 
 
-def _series_states(session: Session, base: BaseTree) -> SeriesStates:
-    patches = render_series(session, base.tree, base.release).patches
-    states = {patch.info.name: patch.judgement.state for patch in patches}
-    return SeriesStates(base.release, states, {patch.info.name: patch.info.requires for patch in patches})
+def _series_states(base: BaseTree, rendering: Rendering) -> SeriesStates:
+    states = {patch.info.name: patch.judgement.state for patch in rendering.patches}
+    return SeriesStates(base.release, states, {patch.info.name: patch.info.requires for patch in rendering.patches})
 
 
 def _plan(

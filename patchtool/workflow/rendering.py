@@ -32,11 +32,13 @@ class Rendering(NamedTuple):
         patches: Every patch with its judgement, in order.
         accepted: Names of the patches whose drift or dispute the user accepted.
         notes: What the user should know, one sentence each.
+        on_other_bytes: Names of the patches that were proven, but not on these bytes.
     """
 
     patches: tuple[PatchReport, ...]
     accepted: frozenset[str] = frozenset()
     notes: tuple[str, ...] = ()
+    on_other_bytes: frozenset[str] = frozenset()
 
     @property
     def exit_code(self) -> ExitCode:

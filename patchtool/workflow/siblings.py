@@ -70,7 +70,7 @@ class Series:
         stacked = self._on(info, layers[-1].contents)
         if not self._relevant(info, layers[-1].contents) or stacked.state is State.CRASHED:
             return stacked
-        required = _closure(info, [report.info for report in earlier])
+        required = required_by(info, [report.info for report in earlier])
         below = self._contents_of(required)
         alone = self._on(info, below)
         upstream = alone
@@ -121,8 +121,13 @@ def _named(patches: Sequence[str]) -> str:
     return f"the patch{'es' if len(patches) > 1 else ''} {' and '.join(f'`{name}`' for name in patches)} of this series"
 
 
-def _closure(info: PatchInfo, earlier: Sequence[PatchInfo]) -> list[PatchInfo]:
-    """The patches that a patch requires, and what those require, in series order."""
+def required_by(info: PatchInfo, earlier: Sequence[PatchInfo]) -> list[PatchInfo]:
+    """The patches that a patch requires, and what those require, in series order.
+
+    Args:
+        info: The patch.
+        earlier: The patches to look in, in series order.
+    """
     wanted = set(info.requires)
     for each in reversed(earlier):
         if each.name in wanted:

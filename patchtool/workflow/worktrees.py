@@ -11,6 +11,7 @@ from patchtool.domain.ports import Tree
 from patchtool.domain.release import Release
 from patchtool.domain.report import UpstreamReport
 from patchtool.workflow.lock_comparison import render_series
+from patchtool.workflow.proofs import proof_notes
 from patchtool.workflow.rendering import OverlayTree, Rendering, select_patches
 from patchtool.workflow.session import Session
 
@@ -71,6 +72,7 @@ def render_on_worktree(
         notes.append(f"this tree is {release}, the pin is {project.pin.release}")
     rendering = render_series(session, tree, release, select_patches(project.patches, only, skip))
     notes += [*_mismatches(session, rendering, release), *rendering.notes]
+    notes += proof_notes(rendering, f"patchtool test --tree {worktree.root}")
     return rendering._replace(notes=tuple(notes)), tree
 
 

@@ -38,7 +38,10 @@
     const verdict = make("p", "verdict", swatch(found.state), make("b", "", found.state));
     if (found.reason) verdict.append(make("code", "reason", found.reason));
     if (found.proof !== "none") verdict.append(make("span", `proof p-${found.proof}`, `tests ${found.proof === "agrees" ? "agree" : "dispute it"}`));
+    else if (found.state === "landed") verdict.append(make("span", "proof p-none", "unproven"));
     made.append(verdict, make("p", "patch-title", patch.title));
+    if (found.proven_on) made.append(make("p", "detail", `its tests ran on ${found.proven_on}`));
+    if (found.proof_detail) made.append(make("p", "detail", `no proof: ${found.proof_detail}`));
     if (found.detail) made.append(make("p", "detail", found.detail));
     made.append(make("p", "run", run(place)));
     list(made, "Goals", found.goals.map(goal));

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from patchtool.cli.reports.survey_summary import (
     MEANINGS,
     PROOF_WORDS,
+    UNPROVEN,
+    has_unproven,
     headline,
     open_work,
     sentences,
@@ -43,6 +45,7 @@ def survey_markdown(survey: Survey) -> str:
         parts.append("\n".join(["### Needs work\n", *lines]))
     if counts := state_counts(survey):
         lines = [f"- {_MARKS[s]} **{s}** ({counts[s]}): {MEANINGS[s]}" for s in MEANINGS if counts[s]]
+        lines += [f"- {UNPROVEN}"] if has_unproven(survey) else []
         parts.append("\n".join(["### Legend\n", *lines, "", "Bold in the table: the state changed there."]))
     if survey["notes"]:
         parts.append("\n".join(f"> {_escaped(note)}" for note in survey["notes"]))

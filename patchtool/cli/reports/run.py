@@ -136,6 +136,12 @@ class Run(msgspec.Struct):
     cells: list[CellRecord]
     proofs: list[ProofRecord]
     notes: list[str]
+    upstream: Any = None
+
+    @property
+    def of_a_folder(self) -> bool:
+        """Whether it ran on a folder of the user, whose files need not be those of any release."""
+        return isinstance(self.upstream, dict) and self.upstream.get("source") == "tree"
 
 
 _MEMBERS = set(CellRecord.__struct_fields__)

@@ -12,8 +12,9 @@ if TYPE_CHECKING:
 def with_proofs(survey: Survey, run: Run) -> Survey:
     """Replace the survey's stored proofs by those of a run.
 
-    A proof is about a patch in one structural state. Where the survey found another state, the series has changed since
-    the run: the proof is left out there, and a note is added.
+    A proof is about a patch in one structural state, on the bytes of a release. Where the survey found another state,
+    the series has changed since the run: the proof is left out there, and a note is added. A run on a user's folder
+    says nothing about any release.
 
     Args:
         survey: The document of ``survey --json``; it is not changed.
@@ -21,13 +22,16 @@ def with_proofs(survey: Survey, run: Run) -> Survey:
     """
     proofs = {(p.patch, p.release): p for p in run.proofs if p.verdict in ("agrees", "disputes")}
     notes = list(survey["notes"])
+    if run.of_a_folder:
+        proofs.clear()
+        notes.append("the tests ran on a folder, so they prove nothing about the releases")
     releases: list[SurveyedRelease] = []
     for row in survey["releases"]:
         patches = []
         for patch in row["patches"]:
             proof = proofs.get((patch["name"], row["release"]))
             if proof and proof.structural == patch["state"]:
-                patch = {**patch, "proof": proof.verdict}
+                patch = {**patch, "proof": proof.verdict, "proven_on": row["release"], "proof_detail": None}
             elif proof:
                 notes.append(
                     f"the tests ran with {patch['name']} {proof.structural} on {row['release']}, and it is "

@@ -48,6 +48,8 @@ PROOFS = {"agrees": "+", "disputes": "!"}
 
 PROOF_WORDS = {"agrees": "tests agree", "disputes": "tests dispute it"}
 
+UNPROVEN = "landed without a mark is unproven: its tests did not run on those bytes"
+
 _NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _MAX_NAMED = 4
 
@@ -107,6 +109,12 @@ def seen_proofs(survey: Survey) -> list[str]:
     """Verdicts that occur, in the order of PROOFS."""
     seen = {patch["proof"] for row in survey["releases"] for patch in row["patches"]}
     return [proof for proof in PROOFS if proof in seen]
+
+
+def has_unproven(survey: Survey) -> bool:
+    """Whether a patch landed on a release by its structure alone."""
+    patches = (patch for row in survey["releases"] for patch in row["patches"])
+    return any((patch["state"], patch["proof"]) == ("landed", "none") for patch in patches)
 
 
 def needs_work(patch: SurveyedPatch) -> bool:

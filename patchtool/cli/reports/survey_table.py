@@ -11,7 +11,9 @@ from patchtool.cli.reports.survey_summary import (
     MEANINGS,
     PROOF_WORDS,
     PROOFS,
+    UNPROVEN,
     change_sentence,
+    has_unproven,
     headline,
     needs_work,
     open_work,
@@ -110,7 +112,8 @@ def _legend(survey: Survey, *, color: bool, width: int) -> str:
         head = f"{GLYPHS[state]} {state.ljust(10)} {str(counts[state]).rjust(4)}"
         lines.append(f"{tinted(head, COLORS[state] if color else '')}  {words[0]}")
         lines += [" " * 19 + more for more in words[1:]]
-    return _joined([*lines, *(f"{PROOFS[proof]} {PROOF_WORDS[proof]}" for proof in seen_proofs(survey))])
+    lines += [f"{PROOFS[proof]} {PROOF_WORDS[proof]}" for proof in seen_proofs(survey)]
+    return _joined([*lines, UNPROVEN] if has_unproven(survey) else lines)
 
 
 def _work_lines(survey: Survey) -> list[str]:

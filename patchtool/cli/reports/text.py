@@ -63,8 +63,8 @@ def _rebase_parts(report: Report, verbose: bool, color: bool) -> Iterator[str]:
         return
     rows = [("patch", str(report.plan.start), str(report.plan.to), "because")]
     for step, patch in zip(report.plan.steps, report.patches):
-        rows.append((step.patch, step.before or "?", step.after, _because(patch)))
-    yield _lines(aligned(rows, {(i, 2): COLORS[row[2]] for i, row in enumerate(rows) if color and i}))
+        rows.append((step.patch, step.before or "?", state_words(patch), _because(patch)))
+    yield _lines(aligned(rows, _colors(report.patches, 2) if color else {}))
     yield from (explanation(patch) if verbose or _is_notable(patch) else _notes(patch) for patch in report.patches)
     yield _lines(
         f"{step.patch} fails from {step.changed_on} on, of the releases in the store"
@@ -110,17 +110,31 @@ def patch_table(patches: Sequence[PatchReport], *, color: bool) -> str:
         found = patch.judgement
         sites = str(len(found.sites)) if found.state.changes_tree else ""
         files, lines = (str(len(found.changes)), _lines_changed(patch)) if found.changes else ("", "")
-        rows.append([patch.info.name, found.state.value, found.proof.value, sites, files, lines])
-    if all(patch.judgement.proof is Proof.NONE for patch in patches):
+        rows.append([patch.info.name, state_words(patch), found.proof.value, sites, files, lines])
+    if all(patch.judgement.proof is Proof.NONE and not patch.judgement.proof_detail for patch in patches):
         for row in rows:
             del row[2]
-    return _lines(aligned(rows, {(i, 1): COLORS[row[1]] for i, row in enumerate(rows) if color and i}))
+    return _lines(aligned(rows, _colors(patches, 1) if color else {}))
+
+
+def state_words(patch: PatchReport) -> str:
+    """A patch's state; that it landed is a claim about structure, so it is said whether tests have confirmed it."""
+    found = patch.judgement
+    if found.state is not State.LANDED:
+        return str(found.state.value)
+    if found.proof is Proof.AGREES:
+        return f"landed (proven on {found.proven_on})"
+    return "landed (disputed)" if found.proof is Proof.DISPUTES else "landed (unproven)"
+
+
+def _colors(patches: Sequence[PatchReport], column: int) -> dict[tuple[int, int], str]:
+    return {(row, column): COLORS[patch.judgement.state.value] for row, patch in enumerate(patches, start=1)}
 
 
 def explanation(patch: PatchReport) -> str:
     """All evidence for a patch's state."""
     found, info = patch.judgement, patch.info
-    lines = [f"{info.name}: {found.state.value}" + (f" ({found.reason})" if found.reason else ""), f"  {info.title}"]
+    lines = [f"{info.name}: {state_words(patch)}" + (f" ({found.reason})" if found.reason else ""), f"  {info.title}"]
     if found.detail:
         lines.append(f"  why: {found.detail}")
     for goal in found.goals:
@@ -135,7 +149,9 @@ def explanation(patch: PatchReport) -> str:
     lines += _nearest(patch)
     lines += [f"  note: {note}" for note in found.notes]
     if found.proof is not Proof.NONE:
-        lines.append(f"  proof: {found.proof.value}")
+        lines.append(f"  proof: {found.proof.value}, on {found.proven_on}")
+    elif found.proof_detail:
+        lines.append(f"  proof: none, {found.proof_detail}")
     if patch.since:
         lines.append(f"  since: {patch.since}")
     if info.applied_upstream:

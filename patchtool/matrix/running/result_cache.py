@@ -41,6 +41,7 @@ class ResultCache:
         self._folder = folder
         self._commits = commits
         self._environment = environment
+        self._lists: dict[str, tuple[str, ...]] = {}
 
     def get(self, cell: Cell, trees: ReleaseTrees) -> CellResult | None:
         """Return the cached result of a cell, or None."""
@@ -48,7 +49,8 @@ class ResultCache:
         try:
             entry = json.loads(path.read_bytes()) if path else {}
             outcome = Outcome(entry["outcome"])
-            return CellResult(cell, outcome, float(entry["seconds"]), str(entry["detail"]), dict(entry["numbers"]))
+            seconds, numbers, loaded = float(entry["seconds"]), dict(entry["numbers"]), self._loaded(entry["loaded"])
+            return CellResult(cell, outcome, seconds, str(entry["detail"]), numbers, loaded)
         except (OSError, ValueError, KeyError, TypeError):
             return None
 
@@ -62,8 +64,25 @@ class ResultCache:
                 "seconds": result.seconds,
                 "detail": result.detail,
                 "numbers": dict(result.numbers),
+                "loaded": self._put_loaded(result.loaded),
             }
             _write(path, entry)
+
+    def _put_loaded(self, paths: tuple[str, ...]) -> str:
+        """Write a list of files, once for all cells that loaded the same ones; return its name."""
+        name = hashlib.sha256("\n".join(paths).encode()).hexdigest()
+        if not (file := self._list_file(name)).exists():
+            _write(file, list(paths))
+        self._lists[name] = paths
+        return name
+
+    def _loaded(self, name: str) -> tuple[str, ...]:
+        if name not in self._lists:
+            self._lists[name] = tuple(map(str, json.loads(self._list_file(name).read_bytes())))
+        return self._lists[name]
+
+    def _list_file(self, name: str) -> Path:
+        return self._folder / "loaded" / name[:2] / f"{name}.json"
 
     def run(
         self, executor: Executor, cells: Sequence[Cell], trees: Sequence[ReleaseTrees], *, fresh: bool = False
@@ -142,7 +161,7 @@ def _file_digest(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def _write(path: Path, body: Mapping[str, Any]) -> None:
+def _write(path: Path, body: Mapping[str, Any] | Sequence[str]) -> None:
     """Write a file atomically; a cache that cannot be written to only costs time."""
     with suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
