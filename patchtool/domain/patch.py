@@ -167,6 +167,7 @@ class Judgement(NamedTuple):
         proof: What the tests of the patch show.
         proven_on: The release that they ran on, or ``this tree``; empty where there is no proof.
         proof_detail: Why a proof that was made is not about these bytes, or empty.
+        searched_tree: Whether the candidates come from a search of the whole tree.
     """
 
     state: State
@@ -183,6 +184,7 @@ class Judgement(NamedTuple):
     proof: Proof = Proof.NONE
     proven_on: str = ""
     proof_detail: str = ""
+    searched_tree: bool = False
 
     def with_state(self, state: State, reason: str, detail: str) -> Judgement:
         """Return the judgement with another state, and without changes unless that state changes the tree."""

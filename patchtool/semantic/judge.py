@@ -11,7 +11,7 @@ from patchtool.domain.patch import Candidate, Change, GoalEvidence, Judgement, P
 from patchtool.domain.ports import Tree
 from patchtool.domain.release import Release
 from patchtool.domain.state import State
-from patchtool.semantic.judging.candidates import nearest_candidates
+from patchtool.semantic.judging.candidates import nearest_code
 from patchtool.semantic.judging.decide import Decision, decide
 from patchtool.semantic.judging.examine import RuleVerdict, examine
 from patchtool.semantic.judging.facts import missing_facts
@@ -50,7 +50,7 @@ def judge_patch(info: PatchInfo, patch: type[SemanticPatch], tree: Tree, release
         return targets
     verdicts = _examine_all(patch, rules, targets.sources)
     decision = decide(verdicts, independent=patch.independent)
-    judgement = _judgement(decision, verdicts, targets.sources)
+    judgement = _judgement(decision, verdicts, targets.sources, tree)
     if not decision.write and decision.state is not State.LANDED:
         return judgement
     missing, notes = missing_facts(patch.facts, tree)
@@ -114,7 +114,9 @@ def _read_targets(info: PatchInfo, rules: Sequence[Rule], tree: Tree, release: R
             if len(files) != 1:
                 detail = f"{path} does not exist" + (f"; {', '.join(files)} define its symbols" if files else "")
                 near = tuple(Candidate(file, 1, rules[0].scope, 1.0, "") for file in files)
-                return Judgement(State.CONFLICT, "target-missing", detail, candidates=near)
+                judgement = Judgement(State.CONFLICT, "target-missing", detail, candidates=near)
+                lost = [(rule, None) for rule in rules if rule.target == path and not files]
+                return _with_nearest(judgement, lost, tree)
             actual = moved[path] = files[0]
             data = tree.read(actual) or b""
         try:
@@ -139,7 +141,9 @@ def _defines(data: bytes, symbol: str) -> bool:
     return any(isinstance(statement, DEFINITIONS) and statement.name == symbol for statement in body)
 
 
-def _judgement(decision: Decision, verdicts: Sequence[RuleVerdict], sources: dict[str, Source]) -> Judgement:
+def _judgement(
+    decision: Decision, verdicts: Sequence[RuleVerdict], sources: dict[str, Source], tree: Tree
+) -> Judgement:
     """Return a decision with its evidence, before anything is rendered."""
     goals = []
     for verdict in verdicts:
@@ -148,9 +152,22 @@ def _judgement(decision: Decision, verdicts: Sequence[RuleVerdict], sources: dic
             evidence = f"{verdict.path}:{result.line}" if result.line else result.detail
             goals.append(GoalEvidence(name, met, met, evidence))
     sites = tuple(Site(v.path, m.line, a.scope.symbol, v.rule.name) for v in verdicts for a, m in v.matches)
-    missing = [v for v in verdicts if decision.state is State.CONFLICT and not v.matches and not v.landed]
-    near = tuple(c for verdict in missing for c in nearest_candidates(verdict, sources[verdict.rule.target]))
-    return Judgement(decision.state, decision.reason, decision.detail, tuple(goals), sites, near)
+    judgement = Judgement(decision.state, decision.reason, decision.detail, tuple(goals), sites)
+    missing = [v.rule for v in verdicts if _is_lost(v, decision)]
+    return _with_nearest(judgement, [(rule, sources[rule.target]) for rule in missing], tree)
+
+
+def _is_lost(verdict: RuleVerdict, decision: Decision) -> bool:
+    """Whether the user wants to know where a rule's code is now."""
+    scope_lost = verdict.problem is not None and verdict.problem.reason.startswith("scope-")
+    wanted = decision.state is State.CONFLICT or (decision.state is State.AMBIGUOUS and scope_lost)
+    return wanted and not verdict.matches and not verdict.landed
+
+
+def _with_nearest(judgement: Judgement, rules: Sequence[tuple[Rule, Source | None]], tree: Tree) -> Judgement:
+    found = [nearest_code(rule, source.path if source else rule.target, source, tree) for rule, source in rules]
+    near = (*judgement.candidates, *(c for nearest in found for c in nearest.candidates))
+    return judgement._replace(candidates=near, searched_tree=any(nearest.searched_tree for nearest in found))
 
 
 class _SingleFileTree:

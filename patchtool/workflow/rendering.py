@@ -191,7 +191,7 @@ def _judge(
     if cached is not None:
         return cached
     judgement = judge(info, tree, release)
-    if judgement.state is not State.CRASHED:
+    if judgement.state is not State.CRASHED and not judgement.searched_tree:  # no key covers a search of the tree
         cache.put(wide if judgement.used_reads else narrow, judgement)
     return judgement
 

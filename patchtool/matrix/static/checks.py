@@ -6,8 +6,8 @@ import ast
 import time
 from typing import TYPE_CHECKING
 
+from patchtool.domain.imports import Modules, imports_of
 from patchtool.matrix.cell import CellResult, Outcome, Test, Tier
-from patchtool.matrix.release_trees import LAYOUT
 from patchtool.matrix.static.signatures import wrong_calls
 
 if TYPE_CHECKING:
@@ -49,21 +49,11 @@ def _syntax_error(path: str, content: bytes) -> str:
 
 def unresolved_imports(tree: PatchedTree) -> Iterator[str]:
     """Yield imports of changed files that the tree cannot satisfy."""
+    modules = Modules(tree.read, tree.has_folder)
     for path, module in tree.modules.items():
-        for node in ast.walk(module):
-            if isinstance(node, ast.Import):
-                for alias in node.names:
-                    if alias.name.split(".")[0] == "sglang" and tree.module(alias.name) is None:
-                        yield f"{path}:{node.lineno}: no module {alias.name}"
-            elif isinstance(node, ast.ImportFrom) and (name := _absolute(node, path)).split(".")[0] == "sglang":
-                found = tree.module(name)
-                if found is None:
-                    yield f"{path}:{node.lineno}: no module {name}"
-                    continue
-                names = _names(ast.parse(found[1]))
-                for alias in node.names:
-                    if names.isdisjoint({alias.name, "*"}) and tree.module(f"{name}.{alias.name}") is None:
-                        yield f"{path}:{node.lineno}: {name} has no {alias.name}"
+        for imported in sorted(imports_of(module, path), key=lambda imported: imported.line):
+            if imported.module.partition(".")[0] == "sglang" and (reason := modules.missing(*imported.target)):
+                yield f"{path}:{imported.line}: {reason}"
 
 
 def duplicates(tree: PatchedTree) -> Iterator[str]:
@@ -73,24 +63,6 @@ def duplicates(tree: PatchedTree) -> Iterator[str]:
         yield from (
             f"{path}:{line}: {name} is defined twice" for name, line in _defined_twice(module) if name not in known
         )
-
-
-def _absolute(node: ast.ImportFrom, path: str) -> str:
-    package = path.removeprefix(LAYOUT).split("/")[: -node.level or None]
-    return ".".join([*package, node.module or ""]).rstrip(".") if node.level else node.module or ""
-
-
-def _names(module: ast.Module) -> set[str]:
-    """Return the names that a module binds anywhere; ``*`` if it may bind others as well."""
-    names: set[str] = set()
-    for node in ast.walk(module):
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-            names.add("*" if node.name == "__getattr__" else node.name)
-        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            names.add(node.id)
-        elif isinstance(node, (ast.Import, ast.ImportFrom)):
-            names |= {alias.asname or alias.name.split(".")[0] for alias in node.names}
-    return names
 
 
 def _defined_twice(module: ast.Module) -> Iterator[tuple[str, int]]:

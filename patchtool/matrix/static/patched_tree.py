@@ -37,15 +37,14 @@ class PatchedTree:
         file = self.root / path.removeprefix(LAYOUT)
         return ast.parse(file.read_bytes() if file.is_file() else b"", path)
 
-    def module(self, name: str) -> tuple[str, bytes] | None:
-        """Return path and bytes of a module of the tree; a package without ``__init__`` has none."""
-        stem = "/".join(name.split("."))
-        for path in (f"{stem}.py", f"{stem}/__init__.py"):
-            if LAYOUT + path in self.changed:
-                return LAYOUT + path, self.changed[LAYOUT + path]
-            if (self.root / path).is_file():
-                return LAYOUT + path, (self.root / path).read_bytes()
-        return (LAYOUT + stem, b"") if (self.root / stem).is_dir() else None
+    def read(self, path: str) -> bytes | None:
+        """Return the bytes of a file of the patched tree, or None."""
+        file = self.root / path.removeprefix(LAYOUT)
+        return self.changed[path] if path in self.changed else file.read_bytes() if file.is_file() else None
+
+    def has_folder(self, path: str) -> bool:
+        """Whether the tree has a folder."""
+        return (self.root / path.removeprefix(LAYOUT)).is_dir()
 
     def mentioning(self, word: str) -> Iterator[tuple[str, ast.Module]]:
         """Yield every file of the patched tree that contains a word, parsed."""
