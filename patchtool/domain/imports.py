@@ -272,7 +272,8 @@ def _attribute_problems(
     """Check ``module.name`` where the module is one of the tree."""
     root = root_of(path)
     module = f"{imported.module}.{imported.name}" if imported.name else imported.module
-    if not imported.name and imported.local != imported.module:
+    top, dot, _ = imported.module.partition(".")
+    if not imported.name and dot and imported.local == top:
         return  # `import a.b` binds `a`, whose attributes other imports may add
     if imported.name and (modules.file(module, root) is None or modules.origin(*imported.target, root) is not None):
         return

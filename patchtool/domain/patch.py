@@ -168,6 +168,7 @@ class Judgement(NamedTuple):
         proven_on: The release that they ran on, or ``this tree``; empty where there is no proof.
         proof_detail: Why a proof that was made is not about these bytes, or empty.
         searched_tree: Whether the candidates come from a search of the whole tree.
+        looked_up: Path and blob id of files beyond the footprint that were read; empty for one that is missing.
     """
 
     state: State
@@ -185,6 +186,7 @@ class Judgement(NamedTuple):
     proven_on: str = ""
     proof_detail: str = ""
     searched_tree: bool = False
+    looked_up: tuple[tuple[str, str], ...] = ()
 
     def with_state(self, state: State, reason: str, detail: str) -> Judgement:
         """Return the judgement with another state, and without changes unless that state changes the tree."""

@@ -15,6 +15,7 @@ from patchtool.semantic.judging.candidates import nearest_code
 from patchtool.semantic.judging.decide import Decision, decide
 from patchtool.semantic.judging.examine import RuleVerdict, examine
 from patchtool.semantic.judging.facts import missing_facts
+from patchtool.semantic.judging.import_lookup import look_up_imports
 from patchtool.semantic.language.scopes import DEFINITIONS
 from patchtool.semantic.language.source import ParseError, Source
 from patchtool.semantic.vocabulary.goals import GoalStatus
@@ -57,7 +58,9 @@ def judge_patch(info: PatchInfo, patch: type[SemanticPatch], tree: Tree, release
     judgement = judgement._replace(notes=notes, used_reads=bool(patch.facts))
     if missing:
         return judgement.with_state(State.CONFLICT, "fact-missing", missing)
-    return _render(patch, rules, decision, targets, judgement) if decision.write else judgement
+    if not decision.write:
+        return judgement
+    return _look_up_imports(_render(patch, rules, decision, targets, judgement), targets, tree)
 
 
 def _render(
@@ -82,6 +85,17 @@ def _render(
         moved = ", ".join(f"{old} is now {new}" for old, new in targets.moved.items())
         return rendered.with_state(State.DRIFTED, "target-moved", moved)
     return rendered
+
+
+def _look_up_imports(judgement: Judgement, targets: Targets, tree: Tree) -> Judgement:
+    """Refuse a rendering that imports what the tree does not have."""
+    if not judgement.contents:
+        return judgement
+    before = {source.path: source.data for source in targets.sources.values()}
+    after = {path: Source.parse(path, data) for path, data in judgement.contents.items()}
+    lookup = look_up_imports(before, after, tree)
+    judgement = judgement._replace(notes=(*judgement.notes, *lookup.notes), looked_up=lookup.looked_up)
+    return judgement.with_state(State.CONFLICT, "import-missing", lookup.missing) if lookup.missing else judgement
 
 
 def _relocated(scope: str, symbol: str) -> str:

@@ -188,12 +188,19 @@ def _judge(
         return judge(info, tree, release)
     narrow, wide = (_key(info, ids, release, paths) for paths in (info.targets, info.footprint))
     cached = cache.get(narrow) or (cache.get(wide) if wide != narrow else None)
-    if cached is not None:
+    if cached is not None and _still_there(cached, tree):
         return cached
     judgement = judge(info, tree, release)
     if judgement.state is not State.CRASHED and not judgement.searched_tree:  # no key covers a search of the tree
         cache.put(wide if judgement.used_reads else narrow, judgement)
     return judgement
+
+
+def _still_there(judgement: Judgement, tree: Tree) -> bool:
+    """Whether the modules in which imports were looked up are unchanged."""
+    paths = [path for path, _ in judgement.looked_up]
+    ids = tree.blob_ids(paths) if paths else {}
+    return all(ids.get(path, "") == blob for path, blob in judgement.looked_up)
 
 
 def _predates(release: Release | None, info: PatchInfo) -> bool:

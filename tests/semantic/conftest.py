@@ -59,6 +59,20 @@ def judge_codemod(tmp_path: Path) -> Callable[..., Judgement]:
 
 
 @pytest.fixture
+def judge_codemod_on_tree(tmp_path: Path) -> Callable[..., Judgement]:
+    """Judge a codemod given as text on a tree of texts by path."""
+
+    def judge(codemod: str, files: Mapping[str, str], targets: tuple[str, ...]) -> Judgement:
+        folder = tmp_path / f"p{abs(hash(codemod))}"
+        folder.mkdir(exist_ok=True)
+        (folder / "codemod.py").write_text(codemod)
+        info = PatchInfo("p", "", "", "", targets, source_file=str(folder / "codemod.py"))
+        return SemanticKind().judge(info, MemoryTree({path: text.encode() for path, text in files.items()}), None)
+
+    return judge
+
+
+@pytest.fixture
 def release_source(wheel: Callable[[str], Path]) -> Callable[[str, str], bytes]:
     """A patch's target file in a release."""
 

@@ -86,5 +86,6 @@ def _judgement(plain: dict[str, Any]) -> Judgement:
             "changes": tuple(Change(**item) for item in plain["changes"]),
             "contents": {path: b64decode(data) for path, data in plain["contents"].items()},
             "notes": tuple(plain["notes"]),
+            "looked_up": tuple((path, blob) for path, blob in plain["looked_up"]),
         }
     )

@@ -1,7 +1,7 @@
 """The nearest code where a rule has no site: for the user to look at, never to edit by.
 
-It is looked for where code moves to: in the rule's scope, the rest of its file, the file that the file imports the scope
-from, and the files of the tree that mention what only few of them can mention.
+It is searched for where code moves to: the rule's scope, the rest of its file, the file that the scope is imported
+from, and files of the tree that mention the rarest of its identifiers.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """How similar code is to a template, for thousands of statements: a cheap bound for all, a comparison for the best few.
 
-A statement is the list of its words: identifiers, their parts, constants, operators, kinds of statements. How many words
-two lists share in any order is linear in their lengths, and never less than how many they share in one order, which
-costs the square. So lists are compared in the order of that bound, until no bound is better than what was found.
+A statement is a list of words: identifiers, their parts, constants, operators, kinds of statements. How many words two
+lists share in any order costs linear time, and is a bound for how many they share in the same order, which costs
+quadratic time. Lists are compared in the order of that bound, until no bound is better than what was found.
 """
 
 from __future__ import annotations

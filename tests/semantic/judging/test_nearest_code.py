@@ -1,6 +1,7 @@
 """Where a rule has no site, the place that its code moved to is named first, whatever the size of the file."""
 
-# mypy: allow-untyped-defs
+# ruff: noqa: E501
+# mypy: allow-untyped-defs, allow-incomplete-defs
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ from collections.abc import Mapping
 import pytest
 
 from patchtool.semantic import Rule, add_method, goal, insert_before, method, replace, unmentioned
-from patchtool.semantic.judging.candidates import nearest_code
+from patchtool.semantic.judging.candidates import Nearest, nearest_code
 from patchtool.semantic.judging.similarity import MAX_COMPARED
 from patchtool.semantic.language.source import Source
 from tests.semantic.trees import MemoryTree
@@ -64,7 +65,7 @@ def pool(prepare: str = ELSE, *, name: str = "prepare", owner: str = "Pool", res
 
 
 SIBLING = "    def _rows_of(self, batch):\n" + BODY
-CASES: list = [
+CASES: list[tuple[str, Rule, dict[str, str], str, str]] = [
     ("changed in place", REPLACED, {PATH: pool(BODY.replace("page_size", "block_size"))}, PATH, "Pool.prepare"),
     ("an argument more", REPLACED, {PATH: pool(BODY.replace("batch,", "batch, 0,"))}, PATH, "Pool.prepare"),
     ("sibling method", REPLACED, {PATH: pool(rest=SIBLING)}, PATH, "Pool._rows_of"),
@@ -116,7 +117,7 @@ CASES: list = [
 ]  # fmt: skip
 
 
-def nearest(rule: Rule, files: Mapping[str, str]):
+def nearest(rule: Rule, files: Mapping[str, str]) -> Nearest:
     tree = MemoryTree({path: text.encode() for path, text in files.items()})
     source = Source.parse(PATH, tree.files[PATH]) if PATH in tree.files else None
     return nearest_code(rule, PATH, source, tree)
