@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import hashlib
 
+MISSING = "0" * 40
+"""Stands for the id of a file that does not exist, as in git's diffs."""
+
 
 def blob_id(data: bytes, algorithm: str = "sha1") -> str:
     """Compute the blob id of a file, in hex.

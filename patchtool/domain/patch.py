@@ -29,6 +29,7 @@ class PatchInfo(NamedTuple):
         last_update: ISO date.
         digest: SHA-256 of the patch's own files, hex; part of the cache key and of the commit's trailer.
         source_file: Path of the file that states the change, such as ``codemod.py``.
+        added: Those of the targets that it creates, from its folder ``files``.
         at: ``path:Symbol`` of its scope where the user moved it with ``--at``, or empty.
     """
 
@@ -45,11 +46,12 @@ class PatchInfo(NamedTuple):
     last_update: str = ""
     digest: str = ""
     source_file: str = ""
+    added: tuple[str, ...] = ()
     at: str = ""
 
     def relocated(self, at: str) -> PatchInfo:
         """Return the patch with its scope at ``path:Symbol``, or unchanged if that is empty."""
-        return self._replace(at=at, targets=(at.rpartition(":")[0],)) if at else self
+        return self._replace(at=at, targets=(at.rpartition(":")[0], *self.added)) if at else self
 
     def to_json(self) -> documents.PatchMetadata:
         """Return the element of ``series``."""
@@ -61,6 +63,11 @@ class PatchInfo(NamedTuple):
             "upstream": self.applied_upstream,
             "requires": list(self.requires),
         }
+
+    @property
+    def edited(self) -> tuple[str, ...]:
+        """The targets that are there before."""
+        return tuple(path for path in self.targets if path not in self.added)
 
     @property
     def footprint(self) -> tuple[str, ...]:
@@ -134,7 +141,7 @@ class Change(NamedTuple):
 
     Args:
         path: In the git layout.
-        before: Blob id without the patch.
+        before: Blob id without the patch; ``MISSING`` for a file that it creates.
         after: Blob id with the patch.
         added: Lines added.
         removed: Lines removed.

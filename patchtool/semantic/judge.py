@@ -6,11 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from patchtool.domain.objects import blob_id
+from patchtool.domain.objects import MISSING, blob_id
 from patchtool.domain.patch import Candidate, Change, GoalEvidence, Judgement, PatchInfo, Site
 from patchtool.domain.ports import Tree
 from patchtool.domain.release import Release
 from patchtool.domain.state import State
+from patchtool.semantic.judging.added_files import AddedFiles
 from patchtool.semantic.judging.candidates import nearest_code
 from patchtool.semantic.judging.decide import Decision, decide
 from patchtool.semantic.judging.examine import RuleVerdict, examine
@@ -41,30 +42,37 @@ def judge_patch(info: PatchInfo, patch: type[SemanticPatch], tree: Tree, release
     Raises:
         Exception: Whatever the patch's own code raises.
     """
-    rules = [r if r.target else replace(r, target=info.targets[0]) for r in patch.all_rules()]
+    rules = [r if r.target else replace(r, target=(*info.edited, *info.targets)[0]) for r in patch.all_rules()]
     if info.at:
         path, _, symbol = info.at.rpartition(":")
         rules = [replace(rule, target=path, scope=_relocated(rule.scope, symbol)) for rule in rules]
-        info = info._replace(targets=(path,))
+        info = info._replace(targets=(path, *info.added))
     targets = _read_targets(info, rules, tree, release)
     if isinstance(targets, Judgement):
         return targets
     verdicts = _examine_all(patch, rules, targets.sources)
-    decision = decide(verdicts, independent=patch.independent)
+    added = AddedFiles.of(info, tree)
+    decision = added.decide(decide(verdicts, independent=patch.independent), only=not rules)
     judgement = _judgement(decision, verdicts, targets.sources, tree)
-    if not decision.write and decision.state is not State.LANDED:
+    judgement = judgement._replace(goals=(*judgement.goals, *added.goals))
+    if not decision.state.changes_tree and decision.state is not State.LANDED:
         return judgement
     missing, notes = missing_facts(patch.facts, tree)
     judgement = judgement._replace(notes=notes, used_reads=bool(patch.facts))
     if missing:
         return judgement.with_state(State.CONFLICT, "fact-missing", missing)
-    if not decision.write:
+    if not decision.state.changes_tree:
         return judgement
-    return _look_up_imports(_render(patch, rules, decision, targets, judgement), targets, tree)
+    return _look_up_imports(_render(patch, rules, decision, targets, added, judgement), targets, tree)
 
 
 def _render(
-    patch: type[SemanticPatch], rules: Sequence[Rule], decision: Decision, targets: Targets, judgement: Judgement
+    patch: type[SemanticPatch],
+    rules: Sequence[Rule],
+    decision: Decision,
+    targets: Targets,
+    added: AddedFiles,
+    judgement: Judgement,
 ) -> Judgement:
     from patchtool.semantic.writing.write import write_rules  # late: a landed patch writes nothing
 
@@ -78,7 +86,8 @@ def _render(
         return judgement.with_state(State.CONFLICT, "result-not-landed", detail)
     changed = [(old, after[named]) for named, old in targets.sources.items() if after[named].data != old.data]
     changes = tuple(Change(old.path, blob_id(old.data), blob_id(new.data)) for old, new in changed)
-    contents = {new.path: new.data for _, new in changed}
+    changes += tuple(Change(path, MISSING, blob_id(data)) for path, data in added.missing.items())
+    contents = {new.path: new.data for _, new in changed} | added.missing
     goals = tuple(goal._replace(held_after=True) for goal in judgement.goals)
     rendered = judgement._replace(goals=goals, changes=changes, contents=contents)
     if targets.moved:
@@ -119,7 +128,9 @@ def _read_targets(info: PatchInfo, rules: Sequence[Rule], tree: Tree, release: R
     """Read and parse the targets, or judge the patch where that is impossible; a file that moved is found by symbol."""
     sources: dict[str, Source] = {}
     moved: dict[str, str] = {}
-    for path in info.targets:
+    if not info.edited and info.since and release is not None and release < Release(info.since):
+        return Judgement(State.ABSENT, "before-since", f"the patch is for v{info.since} and later")
+    for path in info.edited:
         data, actual = tree.read(path), path
         if data is None:
             if info.since and release is not None and release < Release(info.since):
@@ -184,23 +195,27 @@ def _with_nearest(judgement: Judgement, rules: Sequence[tuple[Rule, Source | Non
     return judgement._replace(candidates=near, searched_tree=any(nearest.searched_tree for nearest in found))
 
 
-class _SingleFileTree:
-    """A tree with one file."""
+class _FewFilesTree:
+    """A tree of a few files."""
 
-    def __init__(self, path: str, data: bytes) -> None:
-        self.path = path
-        self.data = data
+    def __init__(self, files: Mapping[str, bytes]) -> None:
+        self.files = files
 
     def blob_ids(self, paths: Iterable[str]) -> Mapping[str, str]:
-        return {path: blob_id(self.data) for path in paths if path == self.path}
+        return {path: blob_id(self.files[path]) for path in paths if path in self.files}
 
     def read(self, path: str) -> bytes | None:
-        return self.data if path == self.path else None
+        return self.files.get(path)
 
     def containing(self, word: str) -> list[str]:
-        return [self.path] if word.encode() in self.data else []
+        return [path for path, data in self.files.items() if word.encode() in data]
 
 
 def judge_file(info: PatchInfo, patch: type[SemanticPatch], data: bytes) -> Judgement:
     """Judge a patch on the bytes of its first target."""
-    return judge_patch(info, patch, _SingleFileTree(info.targets[0], data), None)
+    return judge_files(info, patch, {info.targets[0]: data})
+
+
+def judge_files(info: PatchInfo, patch: type[SemanticPatch], files: Mapping[str, bytes]) -> Judgement:
+    """Judge a patch on a few files, by their paths in the git layout."""
+    return judge_patch(info, patch, _FewFilesTree(files), None)

@@ -2,7 +2,8 @@
 
 A patch is tested on small files of its own, never on upstream's code: ``cases/<case>/before.py`` must become
 ``after.py`` byte for byte, ``cases/<case>/landed.py`` must be judged landed, and ``cases/<case>/conflict.py`` must be
-a conflict or ambiguous. Each is judged as the patch's first target.
+a conflict or ambiguous. Each is judged as the patch's first target. A patch of several files has the files of a case in
+folders ``before``, ``after``, ``landed`` and ``conflict``, by their paths in the git layout.
 """
 
 from __future__ import annotations
@@ -12,11 +13,14 @@ import traceback
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from patchtool.domain.patch import Diagnostic, Judgement, PatchInfo
 from patchtool.domain.state import State
-from patchtool.semantic.judge import judge_file
+from patchtool.semantic.judge import judge_files
+from patchtool.semantic.judging.added_files import FOLDER
 from patchtool.semantic.language.nodes import walk
+from patchtool.semantic.language.source import ParseError, Source
 from patchtool.semantic.load import CodemodError, load_codemod
 from patchtool.semantic.matching.template import TemplateError, is_hole, template
 from patchtool.semantic.vocabulary.changes import AddArgument, AddDecorator, AddImportedNames, AddParameter
@@ -52,8 +56,20 @@ def lint(info: PatchInfo) -> list[Diagnostic]:
         lines = [call.lineno or 1 for call in calls if call.filename == info.source_file]
         return [Diagnostic(info.source_file, (lines or [1])[-1], "codemod-raised", f"{type(error).__name__}: {error}")]
     problems = _check_rules(info, patch)
+    broken = list(_unparsable(info, path.parent / FOLDER))
+    if broken:
+        return broken
     diagnostics = [Diagnostic(info.source_file, _line(tree, text), code, message) for text, code, message in problems]
     return diagnostics or list(_check_cases(info, patch, path.parent / "cases", _line(tree, patch.__name__)))
+
+
+def _unparsable(info: PatchInfo, folder: Path) -> Iterator[Diagnostic]:
+    for added in info.added:
+        file = folder / added
+        try:
+            Source.parse(str(file), file.read_bytes())
+        except ParseError as error:
+            yield Diagnostic(str(file), 1, "file-unparsable", str(error))
 
 
 _OWN_RESULT = "result-not-landed"
@@ -63,7 +79,7 @@ _Finding = tuple[str, str, str]
 
 def _check_rules(info: PatchInfo, patch: type[SemanticPatch]) -> Iterator[_Finding]:
     rules = patch.all_rules()
-    if not rules:
+    if not rules and not info.added:
         yield patch.__name__, "no-rule", f"{patch.__name__} states no rule"
     for rule in rules:
         invalid = list(_invalid_templates(rule))
@@ -150,24 +166,56 @@ def _line(tree: ast.Module, text: str) -> int:
     return next((n.lineno for n in tree.body if isinstance(n, ast.ClassDef)), 1)
 
 
+class _Case(NamedTuple):
+    """A file or folder of a case.
+
+    Args:
+        place: Its path.
+        kind: ``before``, ``landed`` or ``conflict``.
+        contents: The files, by path in the git layout.
+    """
+
+    place: Path
+    kind: str
+    contents: dict[str, bytes]
+
+    @property
+    def after(self) -> dict[str, bytes] | None:
+        """What the files must become; None where the case does not say."""
+        place = self.place.with_name(f"after{self.place.suffix}")
+        if place.suffix:
+            return {path: place.read_bytes() for path in self.contents} if place.is_file() else None
+        return _folder(place) if place.is_dir() else None
+
+
+def _cases(info: PatchInfo, folder: Path) -> Iterator[_Case]:
+    for place in sorted(folder.glob("*/*")):
+        if place.suffix == ".py" and place.stem != "after":
+            yield _Case(place, place.stem, {info.targets[0]: place.read_bytes()})
+        elif place.is_dir() and place.name in ("before", "landed", "conflict"):
+            yield _Case(place, place.name, _folder(place))
+
+
+def _folder(place: Path) -> dict[str, bytes]:
+    return {file.relative_to(place).as_posix(): file.read_bytes() for file in sorted(place.rglob("*.py"))}
+
+
 def _check_cases(info: PatchInfo, patch: type[SemanticPatch], folder: Path, line: int) -> Iterator[Diagnostic]:
-    files = sorted(folder.glob("*/*.py"))
-    if not any(file.name == "before.py" for file in files):
+    cases = list(_cases(info, folder))
+    if info.edited and not any(case.kind == "before" for case in cases):
         yield Diagnostic(info.source_file, 1, "no-case", "the patch has no cases/<case>/before.py")
-    for file in files:
-        if file.name == "after.py":
-            continue
-        judgement = judge_file(info, patch, file.read_bytes())
-        problem = _check_before(info, judgement, file) if file.name == "before.py" else _check_state(judgement, file)
+    for case in cases:
+        judgement = judge_files(info, patch, case.contents)
+        problem = _check_before(judgement, case) if case.kind == "before" else _check_state(judgement, case)
         if problem:
-            yield Diagnostic(str(file), 1, "case-failed", problem)
-        elif file.name == "before.py" and (detail := _not_landed(info, patch, judgement)):
-            case = file.relative_to(folder.parent)
-            yield Diagnostic(info.source_file, line, _OWN_RESULT, f"its own result on {case} is not landed: {detail}")
+            yield Diagnostic(str(case.place), 1, "case-failed", problem)
+        elif case.kind == "before" and (detail := _not_landed(info, patch, judgement, case)):
+            name = case.place.relative_to(folder.parent)
+            yield Diagnostic(info.source_file, line, _OWN_RESULT, f"its own result on {name} is not landed: {detail}")
 
 
-def _check_state(judgement: Judgement, file: Path) -> str | None:
-    expected = {"landed.py": (State.LANDED,), "conflict.py": (State.CONFLICT, State.AMBIGUOUS)}.get(file.name)
+def _check_state(judgement: Judgement, case: _Case) -> str | None:
+    expected = {"landed": (State.LANDED,), "conflict": (State.CONFLICT, State.AMBIGUOUS)}.get(case.kind)
     if expected is None:
         return "a case has before.py and after.py, landed.py or conflict.py"
     if judgement.state in expected:
@@ -176,20 +224,21 @@ def _check_state(judgement: Judgement, file: Path) -> str | None:
     return f"expected {expected[0].value}, got {judgement.state.value}{detail}"
 
 
-def _check_before(info: PatchInfo, judgement: Judgement, file: Path) -> str | None:
-    data = judgement.contents.get(info.targets[0])
-    if data is None:
+def _check_before(judgement: Judgement, case: _Case) -> str | None:
+    if not judgement.contents:
         problem = f"does not apply: {judgement.state.value}: {judgement.detail or 'nothing to do'}"
         return None if judgement.reason == _OWN_RESULT else problem
-    after = file.with_name("after.py")
-    if not after.is_file():
-        return "after.py is missing"
-    return None if after.read_bytes() == data else "the result differs from after.py"
+    after = case.after
+    if after is None:
+        return f"after{case.place.suffix} is missing"
+    result = {**case.contents, **judgement.contents}
+    differs = any(result.get(path) != data for path, data in after.items())
+    return f"the result differs from after{case.place.suffix}" if differs else None
 
 
-def _not_landed(info: PatchInfo, patch: type[SemanticPatch], judgement: Judgement) -> str | None:
+def _not_landed(info: PatchInfo, patch: type[SemanticPatch], judgement: Judgement, case: _Case) -> str | None:
     """Why the patch does not judge its own result landed: a problem of the codemod, not of the case."""
     if judgement.reason == _OWN_RESULT:
         return judgement.detail
-    second = judge_file(info, patch, judgement.contents[info.targets[0]])
+    second = judge_files(info, patch, {**case.contents, **judgement.contents})
     return None if second.state is State.LANDED else second.detail

@@ -5,6 +5,7 @@ from __future__ import annotations
 from patchtool.adapters.git.commits import PatchCommit, import_stream
 from patchtool.adapters.git.plumbing import Git
 from patchtool.adapters.store.records import StoredRelease
+from patchtool.domain.objects import MISSING
 from patchtool.domain.release import Release
 from patchtool.workflow.rendering import Rendering
 
@@ -27,6 +28,7 @@ def patch_commits(rendering: Rendering) -> list[PatchCommit]:
                 ("Patchtool-Digest", f"sha256:{patch.info.digest}"),
             ),
             contents=patch.judgement.contents,
+            added=frozenset(c.path for c in patch.judgement.changes if c.before == MISSING),
         )
         for patch in rendering.patches
         if patch.judgement.contents

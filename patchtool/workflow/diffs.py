@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Sequence
 from itertools import takewhile
 
-from patchtool.domain.objects import blob_id
+from patchtool.domain.objects import MISSING, blob_id
 from patchtool.domain.patch import PatchReport
 from patchtool.domain.ports import Tree
 from patchtool.workflow.rendering import Rendering
@@ -14,12 +14,12 @@ from patchtool.workflow.rendering import Rendering
 _CONTEXT = 3
 
 
-def git_diff(path: str, before: bytes, after: bytes) -> str:
+def git_diff(path: str, before: bytes | None, after: bytes) -> str:
     """Show one file's change in git's format, with full blob ids and three lines of context.
 
     Args:
         path: In the git layout.
-        before: Old bytes.
+        before: Old bytes, None for a new file.
         after: New bytes.
 
     Returns:
@@ -27,9 +27,11 @@ def git_diff(path: str, before: bytes, after: bytes) -> str:
     """
     if before == after:
         return ""
-    old, new = _lines(before), _lines(after)
-    header = f"diff --git a/{path} b/{path}\nindex {blob_id(before)}..{blob_id(after)}\n"
-    body = difflib.unified_diff(old, new, f"a/{path}", f"b/{path}", n=_CONTEXT, lineterm="\n")
+    old, new = _lines(before or b""), _lines(after)
+    first, created = (MISSING, "new file mode 100644\n") if before is None else (blob_id(before), "")
+    header = f"diff --git a/{path} b/{path}\n{created}index {first}..{blob_id(after)}\n"
+    label = "/dev/null" if before is None else f"a/{path}"
+    body = difflib.unified_diff(old, new, label, f"b/{path}", n=_CONTEXT, lineterm="\n")
     return header + "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in body)
 
 
@@ -53,9 +55,7 @@ def rendering_diff(rendering: Rendering, tree: Tree, only: PatchReport | None = 
         for patch in takewhile(lambda patch: patch is not only, rendering.patches):
             earlier.update(patch.judgement.contents)
     after = rendering.contents if only is None else only.judgement.contents
-    return "".join(
-        git_diff(path, earlier.get(path, tree.read(path) or b""), data) for path, data in sorted(after.items())
-    )
+    return "".join(git_diff(path, earlier.get(path, tree.read(path)), data) for path, data in sorted(after.items()))
 
 
 def diff_stat(patches: Sequence[PatchReport]) -> str:

@@ -34,7 +34,7 @@ class BaseTree:
     release: Release
     tree: Tree
     folder: Path
-    originals: dict[str, bytes] = field(default_factory=dict)
+    originals: dict[str, bytes | None] = field(default_factory=dict)
     stored: StoredRelease | None = None
     notes: tuple[str, ...] = ()
 
@@ -88,5 +88,7 @@ def render_subsets(session: Session, base: BaseTree, subsets: Iterable[tuple[str
     overlays: dict[tuple[str, ...], dict[str, bytes]] = {}
     for subset in subsets:
         chosen = [info for info in patches if info.name in subset]
-        overlays[subset] = {**base.originals, **render(chosen, base.tree, base.release, session.cache).contents}
+        contents = {**base.originals, **render(chosen, base.tree, base.release, session.cache).contents}
+        # A file that an earlier apply created, and this subset does not, is left empty: nothing of it can be imported.
+        overlays[subset] = {path: data or b"" for path, data in contents.items()}
     return ReleaseTrees(base.release, base.folder, overlays)

@@ -66,17 +66,18 @@ class OverlayTree:
 
     Args:
         base: The tree below.
-        contents: New bytes by path.
+        contents: New bytes by path; None for a file that is hidden.
     """
 
     base: Tree
-    contents: Mapping[str, bytes] = field(default_factory=dict)
+    contents: Mapping[str, bytes | None] = field(default_factory=dict)
 
     def blob_ids(self, paths: Iterable[str]) -> Mapping[str, str]:
         """Git blob ids of those paths that exist."""
         wanted = list(paths)
         below = self.base.blob_ids([path for path in wanted if path not in self.contents])
-        return {**below, **{path: blob_id(self.contents[path]) for path in wanted if path in self.contents}}
+        replaced = {path: data for path in wanted if (data := self.contents.get(path)) is not None}
+        return {**below, **{path: blob_id(data) for path, data in replaced.items()}}
 
     def read(self, path: str) -> bytes | None:
         """The file's bytes, or None."""
@@ -183,7 +184,7 @@ def _judge(
     The key holds the blob ids of the targets, and those of the whole footprint if the judgement read more than the
     targets. Before it is made that is not known, so both keys are tried.
     """
-    complete = _predates(release, info) or all(path in ids for path in info.targets)
+    complete = _predates(release, info) or all(path in ids for path in info.edited)
     if cache is None or not complete:  # the whole tree is searched for a file that moved: no key covers that
         return judge(info, tree, release)
     narrow, wide = (_key(info, ids, release, paths) for paths in (info.targets, info.footprint))

@@ -83,7 +83,7 @@ class Series:
 
     def _relevant(self, info: PatchInfo, contents: Contents) -> Contents:
         """Those of the changed files that a judgement of the patch may read."""
-        if all(path in self._present for path in info.targets):
+        if all(path in self._present for path in info.edited):
             return {path: contents[path] for path in info.footprint if path in contents}
         return contents  # the whole tree is searched for a target that moved
 

@@ -76,10 +76,10 @@ def render_on_worktree(
     return rendering._replace(notes=tuple(notes)), tree
 
 
-def _as_stored(worktree: Worktree, originals: dict[str, bytes]) -> dict[str, bytes]:
+def _as_stored(worktree: Worktree, originals: dict[str, bytes | None]) -> dict[str, bytes | None]:
     """The bytes that git stores for a checkout with other line endings."""
-    endings = worktree.line_endings(originals)
-    return {path: raw.replace(b"\r\n", b"\n") if path in endings else raw for path, raw in originals.items()}
+    endings = worktree.line_endings({path: raw for path, raw in originals.items() if raw is not None})
+    return {path: raw.replace(b"\r\n", b"\n") if raw and path in endings else raw for path, raw in originals.items()}
 
 
 def _mismatches(session: Session, rendering: Rendering, release: Release | None) -> list[str]:

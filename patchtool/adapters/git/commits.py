@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
+NEW_FILE = "100644"
+"""Mode of a file that a patch creates."""
 # Never written: the stream resets it before it ends.
 _STAGED_REF = "refs/patchtool/staged"
 _AUTHOR = re.compile(r"[^<>\n\0]+ <[^<>\s\0]*>")
@@ -28,6 +30,7 @@ class PatchCommit:
         author: ``Name <address>``.
         trailers: Key and value, in order.
         contents: All bytes of each file after this patch, by path in the git layout, as git stores them.
+        added: Those of the files that the patch creates.
     """
 
     subject: str
@@ -35,6 +38,7 @@ class PatchCommit:
     author: str
     trailers: tuple[tuple[str, str], ...]
     contents: Mapping[str, bytes]
+    added: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         # Both become lines of the fast-import stream, where a further line would be a further command.
@@ -83,6 +87,11 @@ def final_contents(commits: Sequence[PatchCommit]) -> dict[str, bytes]:
     for commit in commits:
         merged.update(commit.contents)
     return dict(sorted(merged.items()))
+
+
+def added_files(commits: Sequence[PatchCommit]) -> frozenset[str]:
+    """The files that the series creates."""
+    return frozenset().union(*(commit.added for commit in commits))
 
 
 def digest(commits: Sequence[PatchCommit]) -> str:

@@ -16,7 +16,7 @@ from git.db import GitCmdObjectDB
 from gitdb import IStream, MemoryDB, OInfo, OStream
 from gitdb.pack import PackEntity
 
-from patchtool.adapters.git.commits import import_stream
+from patchtool.adapters.git.commits import added_files, import_stream
 from patchtool.adapters.git.plumbing import GUARDS
 from patchtool.domain.errors import EnvironmentFault
 
@@ -39,7 +39,7 @@ def commit_series(
     Args:
         checkout: The user's checkout.
         commits: In series order, with bytes as git stores them.
-        place: Mode and path in the repository of a path in the git layout; every path exists at HEAD.
+        place: Mode and path in the repository of a path in the git layout.
 
     Returns:
         The commits' ids, in series order.
@@ -47,8 +47,8 @@ def commit_series(
     Raises:
         EnvironmentFault: The repository cannot be read, or git failed.
     """
-    # GitPython's objects have room for 20 bytes of an id.
-    if len(checkout.head) != _SHA1_DIGITS or any(name in os.environ for name in _OUTER_GIT):
+    # GitPython's objects have room for 20 bytes of an id, and a tree's bytes are edited only where a file exists.
+    if len(checkout.head) != _SHA1_DIGITS or added_files(commits) or any(name in os.environ for name in _OUTER_GIT):
         return _fast_import(checkout, commits, place)
     try:
         with git.Repo(checkout.root, odbt=_ObjectBuffer, expand_vars=False) as repo:

@@ -11,7 +11,15 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 from patchtool.adapters.files import LOCK_TIMEOUT, atomic_write, locked
-from patchtool.adapters.git.commits import PatchCommit, WriteResult, digest, final_contents, import_stream
+from patchtool.adapters.git.commits import (
+    NEW_FILE,
+    PatchCommit,
+    WriteResult,
+    added_files,
+    digest,
+    final_contents,
+    import_stream,
+)
 from patchtool.adapters.git.plumbing import REGULAR, Git
 from patchtool.domain.errors import EnvironmentFault, RefusedError
 
@@ -192,13 +200,14 @@ def _set_older_times(new: Path) -> None:
 
 
 def modes_of(store: Git, base: str, commits: Sequence[PatchCommit]) -> dict[str, str]:
-    """Find the upstream mode of each file that the commits change, by path.
+    """Find the upstream mode of each file that the commits change, by path; created files are regular.
 
     Raises:
         RefusedError: Upstream does not have a file.
     """
     paths = list(final_contents(commits))
     modes = {path: mode for path, (mode, _) in store.tree_entries(base, paths).items() if mode in REGULAR}
+    modes |= dict.fromkeys(added_files(commits) - modes.keys(), NEW_FILE)
     missing = [path for path in paths if path not in modes]
     if missing:
         raise RefusedError(

@@ -46,6 +46,10 @@ class IndexEntry(NamedTuple):
     unwatched: bool = False
 
 
+NO_ENTRY = IndexEntry("0", "")
+"""A path that the index does not have."""
+
+
 class Repository:
     """The user's repository, for writing to it."""
 
@@ -81,8 +85,9 @@ class Repository:
         return sorted(record[3:] for record in _records(listed))
 
     def update_index(self, entries: Mapping[str, IndexEntry]) -> None:
-        """Set those index entries, then refresh the file times that git compares with."""
-        lines = "".join(f"{entry.mode} {entry.oid}\t{path}\0" for path, entry in entries.items())
+        """Set or remove those index entries, then refresh the file times that git compares with."""
+        none = "0" * max((len(entry.oid) for entry in entries.values()), default=0) or "0" * 40
+        lines = "".join(f"{entry.mode} {entry.oid or none}\t{path}\0" for path, entry in entries.items())
         self._checkout.run("update-index", "-z", "--index-info", stdin=os.fsencode(lines), durable=True)
         with suppress(EnvironmentFault):  # its exit code reports changed files, which are no failure here
             self._checkout.run("update-index", "-q", "--refresh", durable=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from patchtool.adapters.worktree.journal import Applied, Journal
-from patchtool.domain.objects import blob_id
+from patchtool.adapters.worktree.swap import disk_id
 
 if TYPE_CHECKING:
     from patchtool.adapters.worktree.worktree import Worktree
@@ -29,15 +29,15 @@ def read_applied(worktree: Worktree) -> Applied | None:
     return Journal(worktree.state_dir).applied()
 
 
-def read_originals(worktree: Worktree, applied: Applied) -> dict[str, bytes]:
-    """The bytes on disk of every patched file before it was patched, by path in the git layout."""
+def read_originals(worktree: Worktree, applied: Applied) -> dict[str, bytes | None]:
+    """The bytes on disk of every patched file before it was patched, by path in the git layout; None for a new file."""
     journal = Journal(worktree.state_dir)
     return {change.path: journal.original(change) for change in applied.files}
 
 
 def applied_state(worktree: Worktree, applied: Applied) -> AppliedState:
     """Compare files and HEAD with the record."""
-    ids = {change.path: _disk_id(worktree, change.path) for change in applied.files}
+    ids = {change.path: disk_id(worktree, change.path) for change in applied.files}
     edited = tuple(change.path for change in applied.files if ids[change.path] != change.disk_after)
     at_head = applied.branch is None or (worktree.branch == applied.branch and worktree.head == applied.commits[-1])
     if edited and all(ids[change.path] == change.disk_before for change in applied.files):
@@ -46,8 +46,3 @@ def applied_state(worktree: Worktree, applied: Applied) -> AppliedState:
     if edited:
         return AppliedState("edited", edited)
     return AppliedState("intact" if at_head else "moved")
-
-
-def _disk_id(worktree: Worktree, path: str) -> str:
-    raw = worktree.raw(path)
-    return "" if raw is None else blob_id(raw)

@@ -10,7 +10,7 @@ from patchtool.domain.errors import RefusedError
 from patchtool.domain.objects import blob_id
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
     from patchtool.adapters.git.repository import IndexEntry, Repository
     from patchtool.adapters.worktree.worktree import Worktree
@@ -44,17 +44,20 @@ def refuse_blocked(worktree: Worktree, blockers: Iterable[Blocker]) -> None:
         )
 
 
-def blockers_on_disk(worktree: Worktree, paths: Iterable[str]) -> Iterator[Blocker]:
-    """Blockers in the file system: missing or read-only files, symlinks, nested repositories."""
+def blockers_on_disk(worktree: Worktree, paths: Iterable[str], created: Collection[str] = ()) -> Iterator[Blocker]:
+    """Blockers in the file system: missing or read-only files, symlinks, nested repositories; files to be created."""
     for path in paths:
-        problem = _unsafe_path(worktree, path)
+        problem = _unsafe_path(worktree, path, create=path in created)
+        folder = worktree.on_disk(path).parent
+        while path in created and not folder.exists():
+            folder = folder.parent
         if problem:
             yield problem
-        elif not os.access(worktree.on_disk(path).parent, os.W_OK):
-            yield Blocker(f"{worktree.on_disk(path).parent} is read-only", READ_ONLY_HINT)
+        elif not os.access(folder, os.W_OK):
+            yield Blocker(f"{folder} is read-only", READ_ONLY_HINT)
 
 
-def _unsafe_path(worktree: Worktree, path: str) -> Blocker | None:
+def _unsafe_path(worktree: Worktree, path: str, *, create: bool) -> Blocker | None:
     parts = path.split("/")
     if parts[0] != "python" or len(parts) < 3 or not {"", ".", "..", ".git"}.isdisjoint(parts):
         return Blocker(f"{path} is outside of python/sglang", "correct the patch's targets")
@@ -62,16 +65,22 @@ def _unsafe_path(worktree: Worktree, path: str) -> Blocker | None:
     for part in parts[1:]:
         # A case-insensitive file system opens Foo.py under the name foo.py, which git would see as a second file.
         if not current.is_dir() or part not in (entry.name for entry in current.iterdir()):
+            if create and current.is_dir() and not (current / part).exists():
+                return None
             return Blocker(f"{path} does not exist", "bring the tree to the release the series is for")
         current = current / part
         if current.is_symlink():
             return Blocker(f"{path} is reached through the symlink {current}", "pass the tree it leads to with --tree")
         if (current / ".git").exists():
             return Blocker(f"{path} is in the nested repository {current}", "pass that repository with --tree")
+    if create:
+        return Blocker(f"{path} exists already", "remove it, or bring the tree to the release the series is for")
     return None if current.is_file() else Blocker(f"{path} is not a file", "correct the patch's targets")
 
 
-def blockers_in_git(worktree: Worktree, repository: Repository, paths: list[str], *, commit: bool) -> Iterator[Blocker]:
+def blockers_in_git(
+    worktree: Worktree, repository: Repository, paths: list[str], created: Collection[str] = (), *, commit: bool
+) -> Iterator[Blocker]:
     """Blockers in the repository: an operation in progress, staged or uncommitted changes, unusual index entries.
 
     Staged changes of other files block commits only, because a commit would leave them staged on another branch.
@@ -89,6 +98,8 @@ def blockers_in_git(worktree: Worktree, repository: Repository, paths: list[str]
         yield Blocker(f"{path} has an uncommitted change", "commit it, or undo it (git restore)")
     entries = repository.index_entries(layout_paths)
     for path in layout_paths.keys() - {*staged, *changed}:
+        if layout_paths[path] in created and path not in entries:
+            continue
         yield from _unusual_entry(worktree, layout_paths[path], entries.get(path))
 
 

@@ -29,7 +29,8 @@ class FileChange:
         path: In the git layout.
         before: SHA-1 blob id of the content git stores, before.
         after: The same, after.
-        disk_before: SHA-1 blob id of the bytes on disk, before; differs from ``before`` under CRLF.
+        disk_before: SHA-1 blob id of the bytes on disk, before; differs from ``before`` under CRLF. Empty for a file
+            that is created.
         disk_after: The same, after.
         original: The copy of the original bytes, relative to the state folder.
         mode: Permission bits on disk.
@@ -105,11 +106,12 @@ class Journal:
         """Whether an unapply did not complete."""
         return self._undo.exists()
 
-    def begin(self, planned: Applied, originals: dict[str, bytes]) -> None:
+    def begin(self, planned: Applied, originals: dict[str, bytes | None]) -> None:
         """Record a write before its first change to the worktree; on disk when this returns."""
         (self.folder / "originals").mkdir(exist_ok=True)
         for change in planned.files:
-            atomic_write(self.folder / change.original, originals[change.path])
+            if (original := originals[change.path]) is not None:
+                atomic_write(self.folder / change.original, original)
         record = json.dumps({"schema": _SCHEMA, **asdict(planned)}, indent=1)
         atomic_write(self._pending, record.encode())
 
@@ -136,13 +138,15 @@ class Journal:
             self._undo.unlink(missing_ok=True)
             shutil.rmtree(self.folder / "originals", ignore_errors=True)
 
-    def original(self, change: FileChange) -> bytes:
-        """Read the bytes that a file had before.
+    def original(self, change: FileChange) -> bytes | None:
+        """Read the bytes that a file had before; None for a file that was created.
 
         Raises:
             RefusedError: The record, which may have come with a downloaded tree, points out of the state folder.
             EnvironmentFault: The copy is missing or damaged.
         """
+        if not change.disk_before:
+            return None
         file = safe_join(self.folder, change.original)
         content = file.read_bytes() if file.is_file() else b""
         if blob_id(content) != change.disk_before:

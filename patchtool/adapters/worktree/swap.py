@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -25,13 +26,14 @@ def staged_name(file: Path) -> Path:
 def stage(file: Path, content: bytes, mode: int) -> None:
     """Write a file's next content beside it; on disk when this returns."""
     staged = staged_name(file)
+    file.parent.mkdir(parents=True, exist_ok=True)
     staged.unlink(missing_ok=True)
     # "x" does not follow a symlink of that name.
     with staged.open("xb") as stream:
         stream.write(content)
         stream.flush()
         os.fchmod(stream.fileno(), mode)
-        owner = file.stat()
+        owner = (file if file.exists() else file.parent).stat()
         with suppress(PermissionError):
             os.fchown(stream.fileno(), owner.st_uid, owner.st_gid)
         os.fsync(stream.fileno())
@@ -49,7 +51,7 @@ def replace_files(worktree: Worktree, changes: tuple[FileChange, ...]) -> None:
     folders = set()
     for change in changes:
         file = worktree.on_disk(change.path)
-        if blob_id(file.read_bytes()) != change.disk_before:
+        if disk_id(worktree, change.path) != change.disk_before:
             raise RefusedError(f"{change.path} was edited while it was being patched", hint="run it again")
         staged_name(file).replace(file)
         folders.add(file.parent)
@@ -57,7 +59,7 @@ def replace_files(worktree: Worktree, changes: tuple[FileChange, ...]) -> None:
         sync_folder(folder)
 
 
-def restore_files(worktree: Worktree, changes: tuple[FileChange, ...], originals: dict[str, bytes]) -> list[str]:
+def restore_files(worktree: Worktree, changes: tuple[FileChange, ...], originals: dict[str, bytes | None]) -> list[str]:
     """Restore the original of every file that has our bytes; can be repeated.
 
     Returns:
@@ -66,7 +68,7 @@ def restore_files(worktree: Worktree, changes: tuple[FileChange, ...], originals
     Raises:
         RefusedError: A file has neither our bytes nor its original ones; names it, and nothing was changed.
     """
-    ids = {change.path: blob_id(worktree.raw(change.path) or b"") for change in changes}
+    ids = {change.path: disk_id(worktree, change.path) for change in changes}
     edited = [change.path for change in changes if ids[change.path] not in (change.disk_before, change.disk_after)]
     if edited:
         raise RefusedError(
@@ -78,8 +80,27 @@ def restore_files(worktree: Worktree, changes: tuple[FileChange, ...], originals
         file = worktree.on_disk(change.path)
         staged_name(file).unlink(missing_ok=True)
         if ids[change.path] != change.disk_before:
-            stage(file, originals[change.path], change.mode)
-            staged_name(file).replace(file)
+            original = originals[change.path]
+            if original is None:
+                file.unlink()
+            else:
+                stage(file, original, change.mode)
+                staged_name(file).replace(file)
             sync_folder(file.parent)
             restored.append(change.path)
+        if not change.disk_before:
+            _remove_empty_folders(file.parent, worktree.package)
     return restored
+
+
+def disk_id(worktree: Worktree, path: str) -> str:
+    """The blob id of the bytes on disk; empty where there is no file."""
+    raw = worktree.raw(path)
+    return "" if raw is None else blob_id(raw)
+
+
+def _remove_empty_folders(folder: Path, package: Path) -> None:
+    """Remove the folders of a file that was created, up to one that has other files; bytecode of it is no file."""
+    while folder != package and folder.is_dir() and {entry.name for entry in folder.iterdir()} <= {"__pycache__"}:
+        shutil.rmtree(folder)
+        folder = folder.parent

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from patchtool.adapters.git.commits import PatchCommit, digest, final_contents
+from patchtool.adapters.git.commits import NEW_FILE, PatchCommit, added_files, digest, final_contents
+from patchtool.adapters.git.repository import NO_ENTRY
 from patchtool.adapters.worktree.blockers import blockers_in_git, blockers_on_disk, refuse_blocked
 from patchtool.adapters.worktree.journal import Applied, FileChange
 from patchtool.domain.errors import RefusedError
-from patchtool.domain.objects import blob_id
+from patchtool.domain.objects import MISSING, blob_id
 
 if TYPE_CHECKING:
     from patchtool.adapters.git.checkout import Checkout
@@ -17,17 +18,20 @@ if TYPE_CHECKING:
     from patchtool.adapters.worktree.worktree import Worktree
 
 
+_NEW_FILE_PERMISSIONS = 0o644
+
+
 class WritePlan(NamedTuple):
     """Everything that a write will change.
 
     Args:
         applied: The record for the journal.
-        originals: Bytes on disk before, by path in the git layout.
+        originals: Bytes on disk before, by path in the git layout; None for a file that is created.
         contents: Bytes on disk after.
     """
 
     applied: Applied
-    originals: dict[str, bytes]
+    originals: dict[str, bytes | None]
     contents: dict[str, bytes]
 
 
@@ -44,24 +48,25 @@ def make_plan(worktree: Worktree, commits: list[PatchCommit], branch: str | None
         RefusedError: There are blockers; names them.
     """
     paths = sorted(final_contents(commits))
-    refuse_blocked(worktree, blockers_on_disk(worktree, paths))
+    created = added_files(commits)
+    refuse_blocked(worktree, blockers_on_disk(worktree, paths, created))
     repository = worktree.repository
     if repository:
-        refuse_blocked(worktree, blockers_in_git(worktree, repository, paths, commit=branch is not None))
-    originals = {path: worktree.raw(path) or b"" for path in paths}
-    crlf = worktree.line_endings(originals)
+        refuse_blocked(worktree, blockers_in_git(worktree, repository, paths, created, commit=branch is not None))
+    originals = {path: None if path in created else worktree.raw(path) or b"" for path in paths}
+    crlf = worktree.line_endings({path: raw for path, raw in originals.items() if raw is not None})
     stored = [_with_stored_endings(patch, crlf) for patch in commits]
     after = final_contents(stored)
     contents = {path: _with_disk_endings(path, content, crlf) for path, content in after.items()}
     files = tuple(
         FileChange(
             path,
-            before=blob_id(worktree.read(path) or b""),
+            before=MISSING if path in created else blob_id(worktree.read(path) or b""),
             after=blob_id(after[path]),
-            disk_before=blob_id(originals[path]),
+            disk_before="" if (original := originals[path]) is None else blob_id(original),
             disk_after=blob_id(contents[path]),
             original=f"originals/{number}",
-            mode=worktree.on_disk(path).stat().st_mode & 0o777,
+            mode=_NEW_FILE_PERMISSIONS if path in created else worktree.on_disk(path).stat().st_mode & 0o777,
         )
         for number, path in enumerate(paths)
     )
@@ -94,8 +99,10 @@ def _with_commits(
     from patchtool.adapters.git.committing import commit_series
 
     repository_paths = {change.path: worktree.in_repository(change.path) for change in applied.files}
-    before = repository.index_entries(repository_paths.values())
-    made = commit_series(checkout, commits, lambda path: (before[repository_paths[path]].mode, repository_paths[path]))
+    created = {worktree.in_repository(path): NO_ENTRY for path in added_files(commits)}
+    before = {**repository.index_entries(repository_paths.values()), **created}
+    modes = {path: NEW_FILE if name in created else before[name].mode for path, name in repository_paths.items()}
+    made = commit_series(checkout, commits, lambda path: (modes[path], repository_paths[path]))
     if repository.branch_tip(branch) not in (None, made[-1]):
         short = branch.removeprefix("refs/heads/")
         raise RefusedError(
@@ -108,7 +115,7 @@ def _with_commits(
         replace(
             change,
             entry_before=(entry.mode, entry.oid),
-            entry_after=(entry.mode, blob_id(after[change.path], algorithm)),
+            entry_after=(modes[change.path], blob_id(after[change.path], algorithm)),
         )
         for change in applied.files
         for entry in (before[repository_paths[change.path]],)
