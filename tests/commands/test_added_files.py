@@ -157,11 +157,12 @@ def test_edit_imports_from_the_file_that_the_patch_creates(helper: SmallUpstream
     edit = """
     scope = "Cache.commit"
     edit = replace("return own", "return helper(own)")
-    goals = (goal("rows are limited", "return helper(own)"),)
+    goals = (goal("rows are limited", "return helper(ROWS_)"),)
 """
     codemod = ONLY.replace("import SemanticPatch", "import SemanticPatch, goal, replace")
     (folder / "codemod.py").write_text(codemod + edit)
-    assert helper.run("status", "--on", "v1.1", "--json").states()["helper"] == "applied"
+    status = helper.run("status", "--on", "v1.1", "--json")
+    assert status.states()["helper"] == "applied", status.document["patches"]
     (folder / "files" / NEW).write_text("def other():\n    pass\n")
     status = helper.run("status", "--on", "v1.1", "--json")
     assert status.reasons()["helper"] == "import-missing"
