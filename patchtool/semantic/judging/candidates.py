@@ -53,6 +53,8 @@ def nearest_code(rule: Rule, path: str, source: Source | None, tree: Tree) -> Ne
         tree: The tree.
     """
     missing = source is None or not isinstance(find_scope(source, rule.scope), Scope)
+    if not missing and _query(rule) is None and _symbol(rule, scope_missing=False) == rule.scope:
+        return Nearest()  # the edit needs nothing but its scope
     sources = [] if source is None else [source]
     if source is not None and missing:
         sources += _imported_sources(rule, source, tree)
