@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ from patchtool.workflow.matrix_results import record_proofs
 from patchtool.workflow.matrix_run import MatrixRun
 from patchtool.workflow.matrix_trees import base_trees
 from patchtool.workflow.session import Session
-from tests.commands.small_upstream import CACHE, SOURCE, SmallUpstream
+from tests.commands.small_upstream import CACHE, METADATA, SOURCE, SmallUpstream
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -288,3 +289,62 @@ def test_survey_legend_says_that_an_unmarked_landed_is_unproven(proven: SmallUps
     assert sentence in proven.run("survey", "1.1").out
     assert sentence in proven.run("survey", "1.1", "--markdown").out
     assert sentence not in proven.run("survey", "1.0").out
+
+
+BUFFER = "python/sglang/srt/buffer.py"
+ROWS = """\
+from sglang.srt.kernels import scale
+
+
+class Buffer:
+    def rows(self, count):
+        return scale(count)
+"""
+TWICE = """\
+from patchtool.semantic import SemanticPatch, goal, replace
+
+
+class Twice(SemanticPatch):
+    scope = "Buffer.rows"
+    edit = replace("return scale(COUNT_)", "return scale(COUNT_) + 1")
+    goals = (goal("one more", "return scale(COUNT_) + 1"),)
+"""
+TEST = """\
+from patchtool.emulation.testing import assert_equal
+from patchtool.emulation.upstream import import_srt
+
+
+def test_one_more():
+    assert_equal("rows", import_srt("buffer").Buffer().rows(3), 7)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.emulated
+def test_real_run_seals_what_its_cells_loaded(upstream: SmallUpstream) -> None:
+    files = {BUFFER: ROWS, HELPER: "def scale(count):\n    return 2 * count\n", UNRELATED: "x = 1\n"}
+    upstream.release("1.0", files)
+    upstream.pin("1.0")
+    patch = upstream.project / "patches/dense"
+    (patch / "codemod.py").write_text(TWICE)
+    (patch / "patch.toml").write_text(METADATA.format(title="one more").replace("cache.py", "buffer.py"))
+    (patch / "test_dense.py").write_text(TEST)
+    shutil.rmtree(upstream.project / "patches/tracking")
+    (upstream.project / "patches/series").write_text("dense\n")
+    (upstream.project / "ci").mkdir()
+    (upstream.project / "ci/matrix.toml").write_text(
+        '[[rows]]\nplan = "proofs"\ntiers = ["emulated"]\nreleases = ["pin"]\n'
+    )
+    assert upstream.run("refresh").code == 0
+    (proof,) = upstream.run("test", "--json").document["proofs"]
+    assert (proof["pristine"], proof["patched"], proof["verdict"]) == ("red", "green", "agrees"), proof
+    assert proofs(upstream, "status") == {"dense": ("agrees", "v1.0", None)}
+    record = json.loads((upstream.project / "patches/series.proofs/1.0.json").read_bytes())
+    assert {BUFFER, HELPER} <= set(record["files"])
+    assert UNRELATED not in record["files"]
+    tree = str(planted(upstream, {**files, HELPER: files[HELPER] + "# mine\n"}))
+    assert proofs(upstream, "status", "--tree", tree)["dense"][0] == "none"
+    assert upstream.run("test", "--tree", tree, "--json").document["proofs"][0]["verdict"] == "agrees"
+    for _ in range(2):
+        assert proofs(upstream, "status", "--tree", tree) == {"dense": ("agrees", "this tree", None)}
+        assert upstream.run("apply", "--tree", tree).code == 0
