@@ -11,6 +11,7 @@ from patchtool.domain.state import Proof, State
 
 if TYPE_CHECKING:
     from patchtool.domain.patch import Judgement, PatchInfo
+    from patchtool.domain.ports import Tree
 
 VERSION = 1
 THIS_TREE = "this tree"
@@ -74,9 +75,16 @@ class ProofRecord(NamedTuple):
             digest.update(f"{name} {patch.statement}\n".encode())
         return f"{self.release.version}-{digest.hexdigest()[:16]}"
 
-    def differing(self, blobs: Mapping[str, str]) -> list[str]:
-        """The sealed files that have other bytes, or none, in a tree with these blob ids."""
-        return sorted(path for path, blob in self.files.items() if blobs.get(path) != blob)
+    @property
+    def packages(self) -> list[str]:
+        """Files that Python would import instead of a sealed module of the same name."""
+        named = (f"{path.removesuffix('.py')}/__init__.py" for path in self.files)
+        return [path for path in named if path not in self.files]
+
+    def differing(self, tree: Tree) -> list[str]:
+        """The sealed files that have other bytes in a tree or are not there, and those that Python imports instead."""
+        blobs = tree.blob_ids([*self.files, *self.packages])
+        return sorted(path for path in {*self.files, *blobs} if blobs.get(path) != self.files.get(path))
 
     def to_document(self) -> dict[str, Any]:
         """Return the record as a JSON document."""

@@ -152,7 +152,7 @@ class _Proofs:
         if record.commit and record.commit == self._commit:
             return []
         if id(record) not in self._differing:
-            self._differing[id(record)] = record.differing(self._tree.blob_ids(record.files))
+            self._differing[id(record)] = record.differing(self._tree)
         return self._differing[id(record)]
 
 

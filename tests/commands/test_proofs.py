@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 HELPER, UNRELATED = "python/sglang/srt/kernels.py", "python/sglang/srt/unrelated.py"
 VERSION = "python/sglang/_version.py"
+PACKAGE = "python/sglang/srt/kernels/__init__.py"
 FILES = {
     VERSION: "version = '1.0'\n",
     CACHE: SOURCE,
@@ -117,6 +118,7 @@ SAME: dict[str, Callable[[dict[str, str]], Any]] = {
 OTHER: dict[str, tuple[Callable[[dict[str, str]], Any], str]] = {
     "helper-changed": (lambda files: files.update({HELPER: "def copy_rows(state, own):\n    pass\n"}), HELPER),
     "helper-commented": (lambda files: files.update({HELPER: "# mine\n" + FILES[HELPER]}), HELPER),
+    "package-instead-of-the-helper": (lambda files: files.update({PACKAGE: "x = 1\n"}), PACKAGE),
     "helper-gone": (lambda files: files.pop(HELPER), HELPER),
     "target-commented": (lambda files: files.update({CACHE: "# mine\n" + SOURCE}), CACHE),
     "target-returns-early": (
