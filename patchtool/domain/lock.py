@@ -24,6 +24,7 @@ class LockedPatch(NamedTuple):
         accepted: The reason that the user gave for accepting a drift or a dispute, or empty.
         at: ``path:Symbol`` of its scope where the user moved it with ``--at``, or empty.
         tests: Digest of the tests that made the proof; empty for none, and in locks of earlier versions.
+        kinds: Scopes that are not plain functions, such as ``coroutine``, by symbol.
     """
 
     digest: str
@@ -34,6 +35,7 @@ class LockedPatch(NamedTuple):
     accepted: str = ""
     at: str = ""
     tests: str = ""
+    kinds: Mapping[str, str] = {}
 
     @classmethod
     def of(cls, info: PatchInfo, judgement: Judgement) -> LockedPatch:
@@ -41,6 +43,7 @@ class LockedPatch(NamedTuple):
         return cls(
             digest=info.digest,
             at=info.at,
+            kinds=judgement.kinds,
             state=judgement.state.value,
             proof=judgement.proof.value,
             goals=tuple(goal.name for goal in judgement.goals if goal.held_before),
@@ -133,6 +136,8 @@ def _patch_table(patch: LockedPatch) -> dict[str, Any]:
         table["at"] = patch.at
     if patch.tests:
         table["tests"] = patch.tests
+    if patch.kinds:
+        table["kinds"] = dict(sorted(patch.kinds.items()))
     if patch.files:
         table["files"] = {path: list(ids) for path, ids in sorted(patch.files.items())}
     return table
@@ -148,4 +153,5 @@ def _read_patch(table: Mapping[str, Any]) -> LockedPatch:
         accepted=table.get("accepted", ""),
         at=table.get("at", ""),
         tests=table.get("tests", ""),
+        kinds={str(symbol): str(kind) for symbol, kind in table.get("kinds", {}).items()},
     )

@@ -31,6 +31,7 @@ class PatchInfo(NamedTuple):
         source_file: Path of the file that states the change, such as ``codemod.py``.
         added: Those of the targets that it creates, from its folder ``files``.
         at: ``path:Symbol`` of its scope where the user moved it with ``--at``, or empty.
+        kinds: The kinds of its scopes that the lock has for it as it is, by symbol; None where it has none.
     """
 
     name: str
@@ -48,6 +49,7 @@ class PatchInfo(NamedTuple):
     source_file: str = ""
     added: tuple[str, ...] = ()
     at: str = ""
+    kinds: Mapping[str, str] | None = None
 
     def relocated(self, at: str) -> PatchInfo:
         """Return the patch with its scope at ``path:Symbol``, or unchanged if that is empty."""
@@ -170,6 +172,7 @@ class Judgement(NamedTuple):
         contents: The new bytes of those files, by path.
         notes: What could not be checked, and other remarks.
         trace: The traceback of a codemod that raised.
+        kinds: Scopes that are not plain functions, by symbol.
         used_reads: Whether files beyond the targets were read.
         proof: What the tests of the patch show.
         proven_on: The release that they ran on, or ``this tree``; empty where there is no proof.
@@ -194,6 +197,7 @@ class Judgement(NamedTuple):
     proof_detail: str = ""
     searched_tree: bool = False
     looked_up: tuple[tuple[str, str], ...] = ()
+    kinds: Mapping[str, str] = {}
 
     def with_state(self, state: State, reason: str, detail: str) -> Judgement:
         """Return the judgement with another state, and without changes unless that state changes the tree."""

@@ -17,9 +17,11 @@ from patchtool.semantic.judging.decide import Decision, decide
 from patchtool.semantic.judging.examine import RuleVerdict, examine
 from patchtool.semantic.judging.facts import missing_facts
 from patchtool.semantic.judging.import_lookup import look_up_imports
-from patchtool.semantic.language.scopes import DEFINITIONS
+from patchtool.semantic.judging.kinds import RecordedKinds
+from patchtool.semantic.language.scopes import DEFINITIONS, PLAIN, kind_of
 from patchtool.semantic.language.source import ParseError, Source
 from patchtool.semantic.vocabulary.goals import GoalStatus
+from patchtool.semantic.vocabulary.imports import ImportEdit
 from patchtool.semantic.vocabulary.patch import Rule, SemanticPatch
 from patchtool.semantic.writing.errors import CannotWrite
 
@@ -50,7 +52,8 @@ def judge_patch(info: PatchInfo, patch: type[SemanticPatch], tree: Tree, release
     targets = _read_targets(info, rules, tree, release)
     if isinstance(targets, Judgement):
         return targets
-    verdicts = _examine_all(patch, rules, targets.sources)
+    kinds = RecordedKinds(patch.kinds, info.kinds, info.source_file)
+    verdicts = _examine_all(patch, rules, targets.sources, kinds)
     added = AddedFiles.of(info, tree)
     decision = added.decide(decide(verdicts, independent=patch.independent), only=not rules)
     judgement = _judgement(decision, verdicts, targets.sources, tree)
@@ -63,24 +66,26 @@ def judge_patch(info: PatchInfo, patch: type[SemanticPatch], tree: Tree, release
         return judgement.with_state(State.CONFLICT, "fact-missing", missing)
     if not decision.state.changes_tree:
         return judgement
-    return _look_up_imports(_render(patch, rules, decision, targets, added, judgement), targets, tree)
+    return _look_up_imports(_render(patch, rules, kinds, decision, targets, added, judgement), targets, tree)
 
 
 def _render(
     patch: type[SemanticPatch],
     rules: Sequence[Rule],
+    kinds: RecordedKinds,
     decision: Decision,
     targets: Targets,
     added: AddedFiles,
     judgement: Judgement,
 ) -> Judgement:
-    from patchtool.semantic.writing.write import write_rules  # late: a landed patch writes nothing
+    from patchtool.semantic.writing.comments import lost_comments  # late: a landed patch writes nothing
+    from patchtool.semantic.writing.write import write_rules
 
     try:
         after = write_rules(decision.write, targets.sources)
     except CannotWrite as error:
         return judgement.with_state(State.CONFLICT, error.reason, error.detail)
-    outcome = decide(_examine_all(patch, rules, after), independent=patch.independent)
+    outcome = decide(_examine_all(patch, rules, after, kinds), independent=patch.independent)
     if outcome.state is not State.LANDED:
         detail = f"after writing: {outcome.detail or outcome.state.value}"
         return judgement.with_state(State.CONFLICT, "result-not-landed", detail)
@@ -89,7 +94,8 @@ def _render(
     changes += tuple(Change(path, MISSING, blob_id(data)) for path, data in added.missing.items())
     contents = {new.path: new.data for _, new in changed} | added.missing
     goals = tuple(goal._replace(held_after=True) for goal in judgement.goals)
-    rendered = judgement._replace(goals=goals, changes=changes, contents=contents)
+    notes = (*judgement.notes, *(note for old, new in changed for note in lost_comments(old, new)))
+    rendered = judgement._replace(goals=goals, changes=changes, contents=contents, notes=notes)
     if targets.moved:
         moved = ", ".join(f"{old} is now {new}" for old, new in targets.moved.items())
         return rendered.with_state(State.DRIFTED, "target-moved", moved)
@@ -118,10 +124,13 @@ def _relocated(scope: str, symbol: str) -> str:
     return ".".join(new + scope.split(".")[len(new) :])
 
 
-def _examine_all(patch: type[SemanticPatch], rules: Sequence[Rule], sources: dict[str, Source]) -> list[RuleVerdict]:
+def _examine_all(
+    patch: type[SemanticPatch], rules: Sequence[Rule], sources: dict[str, Source], kinds: RecordedKinds
+) -> list[RuleVerdict]:
     """Examine every rule; names that one rule finds are used by the next."""
     names = dict(patch.names)
-    return [examine(rule, sources[rule.target], names) for rule in rules]
+    aliases = frozenset(name for rule in rules if isinstance(rule.edit, ImportEdit) for name in rule.edit.aliases)
+    return [examine(rule, sources[rule.target], names, kinds, aliases) for rule in rules]
 
 
 def _read_targets(info: PatchInfo, rules: Sequence[Rule], tree: Tree, release: Release | None) -> Targets | Judgement:
@@ -177,7 +186,10 @@ def _judgement(
             evidence = f"{verdict.path}:{result.line}" if result.line else result.detail
             goals.append(GoalEvidence(name, met, met, evidence))
     sites = tuple(Site(v.path, m.line, a.scope.symbol, v.rule.name) for v in verdicts for a, m in v.matches)
-    judgement = Judgement(decision.state, decision.reason, decision.detail, tuple(goals), sites)
+    functions = {a.scope.symbol: a.scope.function for v in verdicts for a in v.analyses}
+    every = {symbol: kind_of(function) for symbol, function in functions.items() if function is not None}
+    kinds = {symbol: kind for symbol, kind in sorted(every.items()) if kind != PLAIN}
+    judgement = Judgement(decision.state, decision.reason, decision.detail, tuple(goals), sites, kinds=kinds)
     missing = [v.rule for v in verdicts if _is_lost(v, decision)]
     return _with_nearest(judgement, [(rule, sources[rule.target]) for rule in missing], tree)
 

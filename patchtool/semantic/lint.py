@@ -122,6 +122,8 @@ def _members(root: object) -> Sequence[str]:
 def _check_rule(info: PatchInfo, rule: Rule, names: Mapping[str, str]) -> Iterator[_Finding]:
     if rule.target not in info.targets and (rule.target or len(info.targets) != 1):
         yield rule.name, "target-unknown", f"{rule.name}: {rule.target or 'no file'} is not in the patch's targets"
+    if isinstance(rule.edit, Edit) and rule.edit.problem and not list(_invalid_templates(rule)):
+        yield rule.name, "template-unfit", f"{rule.name}: {rule.edit.problem}"
     if not rule.goals:
         yield rule.name, "no-goal", f"{rule.name}: states no goal, so it can never be judged landed"
     if rule.defect is None and isinstance(rule.edit, Edit | MethodEdit) and not rule.replaces:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -211,6 +212,7 @@ def _predates(release: Release | None, info: PatchInfo) -> bool:
 def _key(info: PatchInfo, ids: Mapping[str, str], release: Release | None, paths: Sequence[str]) -> str:
     """Hash what a judgement depends on: the patch, the blobs it reads, the tool, and the grammar of this Python."""
     parts = [_engine_digest(), sys.version.split()[0], info.digest, info.at, str(_predates(release, info))]
+    parts.append(json.dumps(info.kinds, sort_keys=True) if info.kinds is not None else "")
     parts += [f"{path} {ids.get(path, '-')}" for path in paths]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 

@@ -15,7 +15,7 @@ from patchtool.domain.state import Proof, State
 if TYPE_CHECKING:
     from pathlib import Path
 
-_SCHEMA = 1
+_SCHEMA = 2
 
 
 class JudgementCache:

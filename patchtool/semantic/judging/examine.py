@@ -6,14 +6,15 @@ import ast
 from dataclasses import dataclass, field, replace
 
 from patchtool.semantic.judging.inheritance import find_parameter, overriding, select_methods
+from patchtool.semantic.judging.kinds import RecordedKinds
 from patchtool.semantic.language.nodes import walk
 from patchtool.semantic.language.scopes import Problem, Scope, find_scope, local_subclasses, unresolved_bases
 from patchtool.semantic.language.source import Source
-from patchtool.semantic.matching.analysis import Match, ScopeAnalysis
+from patchtool.semantic.matching.analysis import Match, ScopeAnalysis, bound_nodes
 from patchtool.semantic.matching.template import template
 from patchtool.semantic.matching.unify import Bindings
 from patchtool.semantic.vocabulary.changes import InPlace
-from patchtool.semantic.vocabulary.edits import Replacement
+from patchtool.semantic.vocabulary.edits import Edit, Replacement
 from patchtool.semantic.vocabulary.goals import Goal, GoalStatus, SearchResult
 from patchtool.semantic.vocabulary.guards import AnyBranch
 from patchtool.semantic.vocabulary.methods import Method
@@ -65,13 +66,17 @@ class RuleVerdict:
             self.problem = problem
 
 
-def examine(rule: Rule, source: Source, names: dict[str, str]) -> RuleVerdict:
+def examine(
+    rule: Rule, source: Source, names: dict[str, str], kinds: RecordedKinds, aliases: frozenset[str] = frozenset()
+) -> RuleVerdict:
     """Examine one rule in one file.
 
     Args:
         rule: The rule.
         source: The parsed file.
         names: Names that the patch introduces, by hole; updated where a goal finds the code under another name.
+        kinds: What the scopes were before.
+        aliases: Names that the patch itself gives to imports.
     """
     verdict = RuleVerdict(rule, source.path)
     scope = find_scope(source, rule.scope)
@@ -84,12 +89,13 @@ def examine(rule: Rule, source: Source, names: dict[str, str]) -> RuleVerdict:
         verdict.problem = Problem("base-unknown", detail, uncertain=True)
     scopes, problems = ([(scope, {})], []) if rule.methods is None else select_methods(rule.methods, source, scope)
     problems += _overridden(verdict, source, scope, [chosen for chosen, _ in scopes])
+    problems += [change for chosen, _ in scopes for change in [kinds.change(chosen)] if change is not None]
     for problem in problems:
         verdict.add_problem(problem)
     if not scopes:
         verdict.add_problem(Problem("anchor-missing", f"{rule.scope} has no method that the rule applies to"))
     for chosen, env in scopes:
-        analysis = ScopeAnalysis(source, chosen)
+        analysis = ScopeAnalysis(source, chosen, aliases)
         verdict.analyses.append(analysis)
         _examine_scope(verdict, analysis, env, names)
     return verdict
@@ -134,6 +140,7 @@ def _examine_scope(verdict: RuleVerdict, analysis: ScopeAnalysis, methods: Bindi
         analysis.known += result.nodes
         env = {**env, **new}
         values = {**values, **analysis.values(new, result.statement, after=True)}
+    analysis.intended = _new_code(rule, analysis, {**names, **env})
     _search_goals(verdict, analysis, env, values, names)
     _find_sites(verdict, analysis, {**names, **env}, {**names, **values})
 
@@ -202,6 +209,18 @@ def _find_sites(verdict: RuleVerdict, analysis: ScopeAnalysis, env: Bindings, va
         verdict.add_problem(Problem("anchor-missing" if few else "sites-too-many", detail, ambiguous=not few))
     else:
         _plan_replacements(verdict, analysis, matches)
+
+
+def _new_code(rule: Rule, analysis: ScopeAnalysis, env: Bindings) -> set[int]:
+    """Ids of the nodes of the rule's new compound statements, where they are there, without what they carry."""
+    code = template(rule.edit.code) if rule.edit.code and isinstance(rule.edit, Edit) else None
+    if code is None or not any(hasattr(statement, "body") for statement in code.body):
+        return set()
+    nodes: set[int] = set()
+    for match in analysis.find(code, env):
+        carried = {id(n) for binding in match.env.values() for node in bound_nodes(binding) for n in walk(node)}
+        nodes |= {id(node) for statement in match.statements for node in walk(statement)} - carried
+    return nodes
 
 
 def _in_new_code(rule: Rule, analysis: ScopeAnalysis, env: Bindings) -> list[ast.stmt]:

@@ -13,8 +13,9 @@ ScopeNode = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 DEFINITIONS = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 _SPECIAL_DECORATORS = frozenset(
     {"staticmethod", "classmethod", "property", "cached_property", "overload", "contextmanager", "abstractmethod"}
-    | {"setter", "getter", "deleter"}
+    | {"asynccontextmanager", "setter", "getter", "deleter"}
 )
+PLAIN = "function"
 
 
 class Scope(NamedTuple):
@@ -69,7 +70,8 @@ def find_scope(source: Source, symbol: str) -> Scope | Problem:
 
     Args:
         source: The file.
-        symbol: ``Class.method``, ``Class``, ``function``, or empty for the module.
+        symbol: ``Class.method``, ``Class``, ``function``, or empty for the module; ``Class.name@setter`` for the
+            setter of a property. Overloads are no definitions.
     """
     cached: Scope | Problem | None = source.scope_cache.get(symbol)
     if cached is None:
@@ -88,14 +90,23 @@ def _resolve(source: Source, symbol: str) -> Scope | Problem:
             return definition
         node = definition
     if symbol:
-        line = source.reassigned_at(path[-2] if len(path) > 1 else "", path[-1])
+        line = source.reassigned_at(path[-2] if len(path) > 1 else "", path[-1].partition("@")[0])
         if line:
             return _ambiguous(f"{symbol} is reassigned outside its class on line {line}")
-    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-        kind = special_kind(node)
-        if kind:
-            return _ambiguous(f"{symbol} is not a plain function: {kind}")
     return Scope(symbol, node, tuple(owners))
+
+
+def kind_of(function: Function) -> str:
+    """Name what calling a function does beside running its body, such as ``coroutine, classmethod``."""
+    names = []
+    for decorator in function.decorator_list:
+        callee = decorator.func if isinstance(decorator, ast.Call) else decorator
+        name = callee.attr if isinstance(callee, ast.Attribute) else getattr(callee, "id", "")
+        names += [name] if name in _SPECIAL_DECORATORS else []
+    generator = any(isinstance(node, (ast.Yield, ast.YieldFrom)) for node in walk_scope(function.body))
+    asynchronous = isinstance(function, ast.AsyncFunctionDef)
+    body = ("async generator" if generator else "coroutine") if asynchronous else "generator" if generator else PLAIN
+    return ", ".join([body, *sorted(names)])
 
 
 def special_kind(function: Function) -> str | None:
@@ -113,10 +124,37 @@ def special_kind(function: Function) -> str | None:
     return None
 
 
+def _is_for_checkers(statement: ast.stmt) -> bool:
+    """Whether a statement never runs: ``if TYPE_CHECKING:`` without ``else``."""
+    never = isinstance(statement, ast.If) and ast.unparse(statement.test).rpartition(".")[2] == "TYPE_CHECKING"
+    return never and not getattr(statement, "orelse", None)
+
+
+def _decorator_names(statement: ast.AST) -> set[str]:
+    decorators = [ast.unparse(decorator) for decorator in getattr(statement, "decorator_list", ())]
+    return {text.partition("(")[0].rpartition(".")[2] for text in decorators}
+
+
+def is_partial(statement: ast.AST) -> bool:
+    """Whether a definition is an overload, or adds a setter or deleter to a property: its name is bound again."""
+    if not isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        return False
+    names = [ast.unparse(decorator) for decorator in statement.decorator_list]
+    own = {f"{statement.name}.{kind}" for kind in ("setter", "deleter", "getter", "register")}
+    return any(name.rpartition(".")[2] == "overload" or name.partition("(")[0] in own for name in names)
+
+
 def _definition(owner: ScopeNode, name: str, symbol: str) -> ScopeNode | Problem:
-    bindings = [s for s in owner.body for bound in bound_names(s) if bound == name]
+    name, _, part = name.partition("@")
+    bindings = [s for s in owner.body if not _is_for_checkers(s) for bound in bound_names(s) if bound == name]
     if not bindings:
         return Problem("scope-missing", f"there is no {symbol}")
+    if part:
+        bindings = [s for s in bindings if is_partial(s) and part in _decorator_names(s)]
+        if not bindings:
+            return Problem("scope-missing", f"{symbol.partition('@')[0]} has no {part}")
+    elif len(bindings) > 1:
+        bindings = [s for s in bindings if not is_partial(s)] or bindings
     if len(bindings) > 1:
         lines = ", ".join(str(s.lineno) for s in bindings)
         return _ambiguous(f"{symbol} is bound {len(bindings)} times (lines {lines})")

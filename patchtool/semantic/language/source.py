@@ -203,6 +203,10 @@ class ModuleNames(NamedTuple):
         """Return the imported name behind an alias, or the name itself."""
         return self.imported.get(local, local)
 
+    def is_alias(self, local: str) -> bool:
+        """Whether a name is certainly what an import is called here, other than by its own name."""
+        return self.imported.get(local, local) != local and local not in self.rebound and local not in self.defined
+
     def local_name(self, name: str) -> str | None:
         """Return the name under which this module certainly has an import or a definition, or None."""
         if name in self.rebound:

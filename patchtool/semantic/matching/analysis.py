@@ -66,15 +66,23 @@ class ScopeAnalysis:
     Args:
         source: The parsed file.
         scope: The definition in it.
+        aliases: Names of imports that templates use as they are, not by what is imported.
     """
 
-    def __init__(self, source: Source, scope: Scope) -> None:
+    def __init__(self, source: Source, scope: Scope, aliases: frozenset[str] = frozenset()) -> None:
         self.source = source
         self.scope = scope
+        self.aliases = aliases
         self.binding_statements: dict[str, ast.stmt] = {}
         """The statement that bound each hole of the code that a rule is given."""
+        self.intended: set[int] = set()
+        """Ids of compound statements, and their parts, that are a rule's new code."""
         self.known: list[ast.AST] = []
         """Code that a rule is given, and code that meets its goals."""
+
+    def enclosing(self, match: Match) -> list[Block]:
+        """The blocks around a match, innermost first, without those that a rule's own new code has."""
+        return [block for block in match.block.enclosing if id(block.owner) not in self.intended]
 
     @cached_property
     def blocks(self) -> list[Block]:
@@ -120,7 +128,8 @@ class ScopeAnalysis:
     def _resolve(self, name: str) -> str:
         names = self.source.names
         if name not in self.local_names:
-            return names.resolve(name)
+            known = names.resolve(name)
+            return name if name in self.aliases or "." in known else known  # no name in a template has a dot
         return f"{name}\0local" if name in names.imported or name in names.defined or name in BUILTINS else name
 
     @cached_property

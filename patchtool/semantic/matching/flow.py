@@ -8,11 +8,13 @@ unknown, and equals no other.
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Sequence
 
 from patchtool.semantic.language.names import assigned_names, shared_names
 from patchtool.semantic.language.nodes import walk, walk_scope
 from patchtool.semantic.language.scopes import Function, parameters
+from patchtool.semantic.language.source import direct_bindings
 from patchtool.semantic.matching.storage import Helpers
 from patchtool.semantic.matching.unify import same
 from patchtool.semantic.matching.values import Environment, Evaluator
@@ -35,7 +37,9 @@ class DataFlow:
         self._node_values: dict[int, dict[int, ast.AST]] = {}
         self._breaks: list[list[Environment | None]] = []
         walrus = any(isinstance(node, ast.NamedExpr) for node in walk(function))
-        self._evaluator = Evaluator(assigned_names(function.body), shared_names(function), walrus, helpers)
+        bound = Counter(name for node in walk_scope(function.body) for name in direct_bindings(node))
+        single = {name for name, times in bound.items() if times == 1} - set(parameters(function))
+        self._evaluator = Evaluator(set(bound), single, shared_names(function), walrus, helpers)
         self._visit_block(function.body, {name: ast.Name(name, ast.Load()) for name in parameters(function)})
 
     def _environment(self, at: ast.stmt, *, after: bool = False) -> Environment:
@@ -120,7 +124,7 @@ class DataFlow:
             self._evaluator.evaluate(node.test, entry)
         inner = dict(entry)
         if not isinstance(node, ast.While):
-            self._evaluator.forget(assigned_names([node.target]), inner)
+            self._evaluator.bind(assigned_names([node.target]), inner)
         self._breaks.append([])
         self._visit_block(node.body, inner)
         breaks = self._breaks.pop()
@@ -132,7 +136,7 @@ class DataFlow:
         for item in node.items:
             self._evaluator.evaluate(item.context_expr, env)
             if item.optional_vars is not None:
-                self._evaluator.forget(assigned_names([item.optional_vars]), env)
+                self._evaluator.bind(assigned_names([item.optional_vars]), env)
         body = self._visit_block(node.body, dict(env))
         swallows = any("suppress" in ast.unparse(item.context_expr) for item in node.items)
         return self._join(body, self._forget(env, node.body)) if swallows else body
@@ -143,7 +147,7 @@ class DataFlow:
         for handler in node.handlers:
             inner = dict(interrupted)
             if handler.name:
-                self._evaluator.forget([handler.name], inner)
+                self._evaluator.bind([handler.name], inner)
             end = self._visit_block(handler.body, inner)
             if end is not None and handler.name:
                 end.pop(handler.name, None)
@@ -163,7 +167,7 @@ class DataFlow:
             if rest is None:
                 break
             inner = dict(rest)
-            self._evaluator.forget(assigned_names([case.pattern]), inner)
+            self._evaluator.bind(assigned_names([case.pattern]), inner)
             tried = [case.pattern, *([case.guard] if case.guard is not None else [])]
             if case.guard is not None:
                 self._evaluator.evaluate(case.guard, inner)

@@ -144,7 +144,8 @@ class Matcher:
             yield from _optional(bind(env, want, have))
         elif isinstance(want, list) and isinstance(have, list):
             if name == "body" and not self.literal:
-                want, have = [*_without_docstring(want, pattern)], _without_docstring(have, node)
+                runs = bool(want) and isinstance(want[0], ast.stmt) and statements_hole(want[0]) is not None
+                want, have = [*_without_docstring(want, pattern)], have if runs else _without_docstring(have, node)
             yield from self._list(want, have, env)
         elif isinstance(want, ast.AST) and isinstance(have, ast.AST):
             yield from self.expression(want, have, env)

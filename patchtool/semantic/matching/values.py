@@ -25,13 +25,17 @@ class Evaluator:
 
     Args:
         local: Names that the function's own code binds.
+        single: Those that it binds once, and that are no parameters.
         shared: Names that other code may bind meanwhile; their values are always unknown.
         walrus: Whether the function has any assignment expression.
         helpers: Tells which arguments a call of another function in the same file changes in place.
     """
 
-    def __init__(self, local: set[str], shared: frozenset[str], walrus: bool, helpers: Helpers) -> None:
+    def __init__(
+        self, local: set[str], single: set[str], shared: frozenset[str], walrus: bool, helpers: Helpers
+    ) -> None:
         self.local = local
+        self.single = single - shared
         self.shared = shared
         self.walrus = walrus
         self.helpers = helpers
@@ -63,6 +67,14 @@ class Evaluator:
         for name in sorted(names):
             env[name] = self.unknown(name)
 
+    def bind(self, names: Iterable[str], env: Environment) -> None:
+        """Set names that a loop, ``with``, handler, import or definition binds.
+
+        What it is bound to is unknown, but a name that is bound only once in the function stands for itself.
+        """
+        for name in sorted(names):
+            env[name] = ast.Name(name, ast.Load()) if name in self.single else self.unknown(name)
+
     def execute(self, node: ast.stmt, env: Environment) -> None:
         """Update an environment by a simple statement or a definition."""
         self.evaluate(node, env)
@@ -78,7 +90,7 @@ class Evaluator:
             for target in node.targets:
                 env.pop(target.id if isinstance(target, ast.Name) else "", None)
         elif not isinstance(node, (ast.AnnAssign, ast.Expr)):
-            self.forget(direct_bindings(node), env)
+            self.bind(direct_bindings(node), env)
 
     def evaluate(self, node: ast.AST, env: Environment) -> None:
         """Update an environment by the effects of an expression, or of a statement's own expressions."""
@@ -98,7 +110,7 @@ class Evaluator:
                 self.forget([own.target.id] if own.target.id in env else [], env)
         for own in _unconditional_nodes(node):
             if isinstance(own, ast.NamedExpr):
-                self.forget([own.target.id], env)
+                self.bind([own.target.id], env)
 
     def _bounded_value(self, node: ast.expr, env: Environment) -> ast.expr | None:
         value = self.value(node, env)

@@ -15,7 +15,7 @@ from patchtool.semantic.vocabulary.changes import (
 from patchtool.semantic.vocabulary.definitions import Definition
 from patchtool.semantic.vocabulary.edits import Edit
 from patchtool.semantic.vocabulary.goals import Constraint
-from patchtool.semantic.vocabulary.guards import Guard, Unconditional
+from patchtool.semantic.vocabulary.guards import Anywhere, Guard, Unconditional
 from patchtool.semantic.vocabulary.headers import ArgumentEdit, DecoratorEdit, ParameterEdit
 from patchtool.semantic.vocabulary.imports import ImportEdit
 from patchtool.semantic.vocabulary.removals import DefinitionRemoval, Removal
@@ -104,6 +104,11 @@ def remove(anchor: str, *, within: Guard | None = None, **where: Constraint) -> 
 def remove_definition(name: str) -> DefinitionRemoval:
     """Remove a function, method, class or field from the scope, by its name."""
     return DefinitionRemoval(name)
+
+
+def anywhere() -> Anywhere:
+    """Accept any place, also in loops, ``try`` and ``with``; see Anywhere."""
+    return Anywhere()
 
 
 def wrap(anchor: str, around: str, *, within: Guard | None = None, **where: Constraint) -> Edit:

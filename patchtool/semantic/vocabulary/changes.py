@@ -14,7 +14,9 @@ from typing import Any, ClassVar, NamedTuple, Protocol, cast
 
 from patchtool.semantic.language.nodes import walk
 from patchtool.semantic.language.scopes import Block, Function
+from patchtool.semantic.matching.template import Template, template
 from patchtool.semantic.matching.unify import Bindings
+from patchtool.semantic.vocabulary.edits import Replacement
 
 
 class Change(Protocol):
@@ -44,6 +46,13 @@ class InPlace(NamedTuple):
     node: ast.AST
     change: Change
     env: Bindings
+
+    @property
+    def as_insertion(self) -> Replacement:
+        """The new code as statements, for filling its holes."""
+        index = next(i for i, statement in enumerate(self.block.statements) if statement is self.statement)
+        code = template(self.change.template) if self.change.template else Template("", ())
+        return Replacement(self.block, index, index, code, self.env, self.statement)
 
     @property
     def lines(self) -> tuple[int, int]:

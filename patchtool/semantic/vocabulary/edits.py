@@ -8,7 +8,8 @@ from typing import ClassVar, NamedTuple
 
 from patchtool.semantic.language.scopes import Block
 from patchtool.semantic.matching.analysis import Match, ScopeAnalysis
-from patchtool.semantic.matching.template import Template, template
+from patchtool.semantic.matching.runs import carried_runs
+from patchtool.semantic.matching.template import Template, TemplateError, template
 from patchtool.semantic.matching.unify import Bindings
 from patchtool.semantic.vocabulary.goals import Constraint, filter_matches
 from patchtool.semantic.vocabulary.guards import Guard, Unconditional, execution_problem, exit_problem
@@ -64,6 +65,20 @@ class Edit:
     where: dict[str, Constraint] = field(default_factory=dict)
     within: Guard = field(default_factory=Unconditional)
 
+    problem: str = field(default="", init=False)
+    """Why the templates do not fit together."""
+
+    def __post_init__(self) -> None:
+        """Name the ``...`` of both templates, so that the new code carries what the old one has there."""
+        if self.replaces:
+            try:
+                anchor, code = carried_runs(self.anchor, self.code)
+            except TemplateError as error:
+                object.__setattr__(self, "problem", str(error))
+            else:
+                object.__setattr__(self, "anchor", anchor)
+                object.__setattr__(self, "code", code)
+
     @property
     def replaces(self) -> bool:
         """Whether the anchor is removed, so that it is the defect."""
@@ -78,7 +93,7 @@ class Edit:
 
     def replacement(self, analysis: ScopeAnalysis, match: Match) -> Replacement | str:
         """Return what to write at a site, or why it must not be edited."""
-        violation = execution_problem(analysis, match) or self.within.violation(analysis, match)
+        violation = self.problem or execution_problem(analysis, match) or self.within.violation(analysis, match)
         violation = violation or exit_problem(analysis, match, self.within)
         if violation:
             return f"the site {violation}"

@@ -1,4 +1,4 @@
-"""Guards: which conditions may enclose a site or a goal. No guard accepts loops, ``try`` or ``with``."""
+"""Guards: which conditions may enclose a site or a goal. Only ``Anywhere`` accepts loops, ``try`` or ``with``."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ class Guard(Protocol):
 class Unconditional:
     """Accepts the scope's own body only."""
 
-    def violation(self, analysis: ScopeAnalysis, match: Match) -> str | None:  # noqa: ARG002 -- a Guard's signature
+    def violation(self, analysis: ScopeAnalysis, match: Match) -> str | None:
         """Return why the surrounding blocks are rejected, or None."""
-        return _first_described(match.block.enclosing)
+        return _first_described(analysis.enclosing(match))
 
 
 class Branch(NamedTuple):
@@ -51,7 +51,7 @@ class Branch(NamedTuple):
 
     def violation(self, analysis: ScopeAnalysis, match: Match) -> str | None:
         """Return why the surrounding blocks are rejected, or None."""
-        enclosing = match.block.enclosing
+        enclosing = analysis.enclosing(match)
         if not enclosing:
             return f"is unconditional, expected to be under {self.condition!r}"
         if not _is_branch(analysis, enclosing[0], self.condition, match):
@@ -95,7 +95,9 @@ class Guarded(NamedTuple):
         """Return why the surrounding blocks are rejected, or None."""
         if self.always and analysis.flow is not None and analysis.flow.may_have_returned(match.statement):
             return "may be skipped by an earlier conditional return"
-        return _first_described(block for block in match.block.enclosing if not self._accepts(analysis, block, match))
+        return _first_described(
+            block for block in analysis.enclosing(match) if not self._accepts(analysis, block, match)
+        )
 
     def excludes(self, analysis: ScopeAnalysis, values: Bindings, condition: ast.AST, truth: bool) -> bool:
         """Whether there is nothing to do where a condition is true or false."""
@@ -115,9 +117,17 @@ class Guarded(NamedTuple):
 class AnyBranch:
     """Accepts any nesting of ``if``: for a change that is right under every condition."""
 
+    def violation(self, analysis: ScopeAnalysis, match: Match) -> str | None:
+        """Return why the surrounding blocks are rejected, or None."""
+        return _first_described(block for block in analysis.enclosing(match) if not isinstance(block.owner, ast.If))
+
+
+class Anywhere:
+    """Accepts any nesting, also in loops, ``try`` and ``with``: for a change of what is done, not of when."""
+
     def violation(self, analysis: ScopeAnalysis, match: Match) -> str | None:  # noqa: ARG002 -- a Guard's signature
         """Return why the surrounding blocks are rejected, or None."""
-        return _first_described(block for block in match.block.enclosing if not isinstance(block.owner, ast.If))
+        return None
 
 
 def execution_problem(analysis: ScopeAnalysis, match: Match) -> str | None:

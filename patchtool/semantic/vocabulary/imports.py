@@ -66,6 +66,13 @@ class ImportEdit:
         return imported(template(self.code).body[0])
 
     @property
+    def aliases(self) -> list[str]:
+        """Names under which something is imported that is called otherwise; templates use them as they are."""
+        statement = template(self.code).body[0]
+        named = statement.names if isinstance(statement, _Import) else []
+        return [alias.asname for alias in named if alias.asname]
+
+    @property
     def result(self) -> str:
         """What is true afterwards, for reports."""
         return f"{self.code.strip()}{'' if self.adds else ' is gone'}"

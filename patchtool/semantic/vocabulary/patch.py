@@ -155,6 +155,8 @@ class SemanticPatch:
     facts: tuple[AnyFact, ...] = ()
     names: Mapping[str, str] = {}
     """Names that the patch introduces, by hole; where upstream has the code under another name, that one is used."""
+    kinds: Mapping[str, str] = {}
+    """What kind of function a scope is, where that cannot be recorded: ``{"Rows.size": "function, property"}``."""
     independent: bool = False
     """Whether each rule is useful without the others; then the patch can be partial."""
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import libcst as cst
 
 from patchtool.semantic.language.nodes import walk
 from patchtool.semantic.language.scopes import Scope
 from patchtool.semantic.matching.analysis import ScopeAnalysis
-from patchtool.semantic.matching.template import template
 from patchtool.semantic.matching.unify import same
 from patchtool.semantic.vocabulary.changes import (
     AddArgument,
@@ -26,37 +25,15 @@ from patchtool.semantic.vocabulary.changes import (
     RemoveParameter,
     sorted_position,
 )
-from patchtool.semantic.vocabulary.edits import Replacement
 from patchtool.semantic.writing.errors import CannotWrite
 from patchtool.semantic.writing.file_nodes import parsed_node
 from patchtool.semantic.writing.fill import fill
+from patchtool.semantic.writing.filled import FilledChange
 from patchtool.semantic.writing.items import insert_item, remove_item
 from patchtool.semantic.writing.locate import block_chain, block_lines
+from patchtool.semantic.writing.verify import verify_filled
 
 _PRINTER = cst.Module([])
-
-
-class FilledChange(NamedTuple):
-    """A change within one node, ready to be written.
-
-    Args:
-        scope: The definition that it is made for.
-        place: Where.
-        change: The change, its holes filled.
-        path: LibCST's nodes from the module to the one that is changed.
-        apply: What to do with that.
-    """
-
-    scope: Scope
-    place: InPlace
-    change: Change
-    path: Sequence[cst.CSTNode]
-    apply: Callable[[Any], cst.CSTNode]
-
-    @property
-    def span(self) -> tuple[int, int]:
-        """First line that may change, and the line after the last."""
-        return self.place.lines
 
 
 def fill_change(module: cst.Module, analysis: ScopeAnalysis, place: InPlace, rename: dict[str, str]) -> FilledChange:
@@ -68,14 +45,15 @@ def fill_change(module: cst.Module, analysis: ScopeAnalysis, place: InPlace, ren
     change = place.change
     new: Any = None
     if change.template:
-        index = next(i for i, s in enumerate(place.block.statements) if s is place.statement)
-        whole = Replacement(place.block, index, index, template(change.template), place.env, place.statement)
-        filled = fill(module, analysis, whole, rename).lines[0]
+        insertion = place.as_insertion
+        edit = fill(module, analysis, insertion, rename)
+        verify_filled(edit.statements, insertion, rename)
+        filled = edit.lines[0]
         new = filled.body[0] if isinstance(filled, cst.SimpleStatementLine) else filled
         new = new.value if isinstance(new, cst.Expr) else new
         change = _with_code(change, new)
     path = _path(module, analysis, place)
-    return FilledChange(analysis.scope, place, change, path, lambda node: _APPLY[type(change)](node, change, new))
+    return FilledChange(analysis.scope, place, change, path, lambda node: _APPLY[type(change)](node, change, new), [])
 
 
 def _with_code(change: Change, new: Any) -> Change:

@@ -10,9 +10,8 @@ import libcst as cst
 
 from patchtool.semantic.language.scopes import first_line
 from patchtool.semantic.vocabulary.edits import Replacement
-from patchtool.semantic.writing.changes import FilledChange
 from patchtool.semantic.writing.errors import CannotWrite
-from patchtool.semantic.writing.fill import FilledReplacement
+from patchtool.semantic.writing.filled import FilledChange, FilledReplacement
 from patchtool.semantic.writing.locate import Line, block_chain, block_lines
 
 Row = Line | cst.EmptyLine

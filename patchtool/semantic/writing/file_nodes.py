@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import libcst as cst
@@ -41,12 +41,28 @@ class FileNodes:
         body = block_chain(module, analysis.scope, analysis.blocks[0])[-1]
         self.indent: str = getattr(body, "indent", None) or module.default_indent
         """One level of indentation in the scope."""
-        self.replaced = dict(_own_lines({statement: self._node(statement) for statement in replacement.replaced}))
-        """The lines of replaced statements that share theirs with no other, also of those inside an ``if``."""
+        self.elifs: set[cst.CSTNode] = set()
+        """Replaced lines that are an ``elif``, which is an ``if`` in an ``else`` for the stdlib."""
+        self._comments_below: dict[ast.AST, list[cst.EmptyLine]] = {}
+        nodes: dict[ast.AST, cst.CSTNode] = {s: self._node(s) for s in replacement.replaced}
+        self.replaced = dict(self._own_lines(nodes))
+        """The lines of replaced statements that share theirs with no other, also of those inside of others."""
 
     def _node(self, statement: ast.stmt) -> cst.CSTNode:
         block = next(b for b in self._analysis.blocks if any(s is statement for s in b.statements))
         return block_lines(block.statements, block_chain(self._module, self._analysis.scope, block)[-1])[statement]
+
+    def _own_lines(self, nodes: Mapping[ast.AST, cst.CSTNode], nested: bool = False) -> list[tuple[ast.AST, Line]]:
+        """Statements that share their line with no other; comments above the first replaced one stay where they are."""
+        result: list[tuple[ast.AST, Line]] = []
+        for number, (statement, node) in enumerate(nodes.items()):
+            if isinstance(node, Line) and not is_shared(node):
+                result.append((statement, node if number or nested else node.with_changes(leading_lines=[])))
+            for statements, holder in _blocks(statement, node):
+                self._comments_below[statements[-1]] = [*getattr(holder, "footer", ())]
+                self.elifs |= {holder} if isinstance(holder, cst.If) else set()
+                result += self._own_lines(block_lines(statements, holder), nested=True)
+        return result
 
     def lines(self, hole: str) -> list[Line]:
         """Return the lines of the statements that a hole is bound to.
@@ -61,6 +77,12 @@ class FileNodes:
         if not all(statement in self.replaced for statement in statements):
             raise CannotWrite("site-refused", "a carried statement shares its line with another")
         return [self.replaced[statement] for statement in statements]
+
+    def comments_below(self, hole: str) -> list[cst.EmptyLine]:
+        """Return the comments at the end of a block, below the last statement that a hole is bound to."""
+        binding: Any = self.bindings.get(hole)
+        last = binding[-1] if isinstance(binding, tuple) and binding else binding
+        return self._comments_below.get(last, [])
 
     def expression(self, hole: str, value: ast.expr) -> cst.BaseExpression:
         """Return the expression that a hole is bound to, in parentheses unless it is an atom on one line."""
@@ -123,15 +145,17 @@ def parsed_node(code: str, kind: type[cst.CSTNode]) -> Any:
     return [*node.value.args, *node.value.keywords][0] if kind is cst.Arg else node.value
 
 
-def _own_lines(nodes: Mapping[ast.AST, cst.CSTNode], nested: bool = False) -> list[tuple[ast.AST, Line]]:
-    """Statements that share their line with no other; comments above the first replaced one stay where they are."""
-    result: list[tuple[ast.AST, Line]] = []
-    for number, (statement, node) in enumerate(nodes.items()):
-        if isinstance(node, Line) and not is_shared(node):
-            result.append((statement, node if number or nested else node.with_changes(leading_lines=[])))
-        if isinstance(statement, ast.If) and isinstance(node, cst.If) and isinstance(node.body, cst.IndentedBlock):
-            result += _own_lines(block_lines(statement.body, node.body), nested=True)
-    return result
+def _blocks(statement: ast.AST, node: Any) -> Iterator[tuple[list[ast.stmt], cst.CSTNode]]:
+    """Yield each block of a compound statement with the node that holds it, or with the ``elif`` that it is."""
+    parts: list[tuple[Any, str, Any]] = [(statement, "body", node)]
+    parts += [(statement, field, getattr(node, field, None)) for field in ("orelse", "finalbody")]
+    for field in ("handlers", "cases"):
+        parts += [(a, "body", c) for a, c in zip(getattr(statement, field, ()), getattr(node, field, ()))]
+    for owner, field, part in parts:
+        holder = part if field == "orelse" and isinstance(part, cst.If) else getattr(part, "body", None)
+        statements = getattr(owner, field, None)
+        if statements and isinstance(holder, (cst.IndentedBlock, cst.If)):
+            yield statements, holder
 
 
 def _parenthesized(node: cst.BaseExpression) -> cst.BaseExpression:

@@ -9,11 +9,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any
 
 import libcst as cst
 
-from patchtool.semantic.language.scopes import Scope
 from patchtool.semantic.language.source import parse_python
 from patchtool.semantic.matching.analysis import ScopeAnalysis
 from patchtool.semantic.matching.template import is_hole
@@ -21,25 +20,8 @@ from patchtool.semantic.matching.unify import Binding, same
 from patchtool.semantic.vocabulary.edits import Replacement
 from patchtool.semantic.writing.errors import CannotWrite
 from patchtool.semantic.writing.file_nodes import FileNodes
+from patchtool.semantic.writing.filled import FilledReplacement
 from patchtool.semantic.writing.locate import Line, is_shared
-
-
-class FilledReplacement(NamedTuple):
-    """One edit, ready to be written.
-
-    Args:
-        scope: The definition that contains it.
-        replacement: Where and what.
-        lines: The new statements.
-        footer: Comments below the last one.
-        statements: The new statements as the stdlib parses them.
-    """
-
-    scope: Scope
-    replacement: Replacement
-    lines: Sequence[Line]
-    footer: Sequence[cst.EmptyLine]
-    statements: list[ast.stmt]
 
 
 def fill(
@@ -141,20 +123,41 @@ class TemplateFiller(cst.CSTTransformer):
         before = updated_node.whitespace_before_args if args else cst.SimpleWhitespace("")
         return updated_node.with_changes(args=args, whitespace_before_args=before)
 
-    def leave_SimpleStatementLine(
-        self, original_node: cst.SimpleStatementLine, updated_node: cst.SimpleStatementLine
-    ) -> cst.SimpleStatementLine | cst.FlattenSentinel[Line]:
-        """Carry replaced statements over."""
-        hole = self._statement_hole(original_node)
-        return cst.FlattenSentinel(self._nodes.lines(hole)) if hole else updated_node
-
     def leave_IndentedBlock(
         self,
         original_node: cst.IndentedBlock,  # noqa: ARG002 -- LibCST's
         updated_node: cst.IndentedBlock,
     ) -> cst.BaseSuite:
-        """Indent a block as the file does."""
-        return updated_node.with_changes(indent=self._nodes.indent)
+        """Indent a block as the file does, and carry replaced statements into it."""
+        body, below = self._carried(updated_node.body)
+        if not body:
+            raise CannotWrite("site-refused", "a block would have no statements")
+        return updated_node.with_changes(indent=self._nodes.indent, body=body, footer=[*below, *updated_node.footer])
+
+    def leave_Module(self, original_node: cst.Module, updated_node: cst.Module) -> cst.Module:  # noqa: ARG002 -- LibCST's
+        """Carry replaced statements over."""
+        body, below = self._carried(updated_node.body)
+        return updated_node.with_changes(body=body, footer=[*below, *updated_node.footer])
+
+    def _carried(self, lines: Sequence[cst.BaseStatement]) -> tuple[list[cst.BaseStatement], list[cst.EmptyLine]]:
+        """Put statements in the place of their holes; returns them, and the comments below the last one."""
+        body: list[cst.BaseStatement] = []
+        above: list[cst.EmptyLine] = []
+        for line in lines:
+            hole = self._statement_hole(line)
+            new: Sequence[Any] = self._nodes.lines(hole) if hole else [line]
+            comments = [*above, *(getattr(line, "leading_lines", ()) if hole else ())]
+            if new and comments:
+                new = [new[0].with_changes(leading_lines=[*comments, *new[0].leading_lines]), *new[1:]]
+            body += new
+            above = self._nodes.comments_below(hole) if hole else [] if new else comments
+        return body, above
+
+    def leave_Else(self, original_node: cst.Else, updated_node: cst.Else) -> cst.Else:  # noqa: ARG002 -- LibCST's
+        """Keep an ``elif`` that is carried into an ``else``."""
+        body = updated_node.body.body
+        only: Any = body[0] if len(body) == 1 else None
+        return only if only in self._nodes.elifs else updated_node
 
     def leave_ParenthesizedWhitespace(
         self,

@@ -8,11 +8,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from patchtool.semantic.language.grammar import BUILTINS
+from patchtool.semantic.language.bindings import NameTable
 from patchtool.semantic.language.names import assigned_names, shared_names
-from patchtool.semantic.language.nodes import walk, walk_scope
-from patchtool.semantic.language.scopes import Function
-from patchtool.semantic.language.source import ModuleNames
+from patchtool.semantic.language.nodes import COMPREHENSIONS, NESTED_SCOPES, children, walk, walk_scope
+from patchtool.semantic.language.scopes import Function, parameters
+from patchtool.semantic.language.source import direct_bindings
 from patchtool.semantic.matching.analysis import ScopeAnalysis, bound_nodes
 from patchtool.semantic.matching.template import is_hole
 from patchtool.semantic.matching.unify import Binding, same
@@ -22,34 +22,27 @@ from patchtool.semantic.writing.errors import CannotWrite
 _EFFECTS = frozenset({"next", "pop", "popleft", "popitem", "send", "append", "read", "get_nowait", "put", "write"})
 
 
-def global_names(
-    replacement: Replacement, names: ModuleNames, local: frozenset[str], at_site: Collection[str]
-) -> dict[str, str]:
+def global_names(analysis: ScopeAnalysis, replacement: Replacement, at_site: Collection[str]) -> dict[str, str]:
     """Map each global that new code reads to the module's name for it; only those that differ.
 
     Args:
+        analysis: The scope.
         replacement: The code.
-        names: The module's names.
-        local: Names that are local to the scope.
         at_site: Names that the code at the site already reads.
 
     Raises:
-        CannotWrite: A global is not definitely bound, or a local name hides it.
+        CannotWrite: A local name hides a global.
     """
+    names, local = analysis.source.names, analysis.local_names
     renamed = {}
-    nodes = [node for statement in replacement.code.body for node in walk(statement)]
-    own = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
-    own |= {node.arg for node in nodes if isinstance(node, ast.arg)}
-    reads = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
-    mine = local | own
-    for name in sorted(reads):
-        if name in local - own and name in names.bound:
+    table = NameTable(replacement.code.body)
+    mine = local | table.root.bound
+    for name in sorted(table.free):
+        if name in local and name in names.bound:
             raise CannotWrite("name-unavailable", f"{name} is hidden by a local name")
-        if name in mine or is_hole(name) or (name in at_site and name in names.conditional):
+        if name in local or is_hole(name) or (name in at_site and name in names.conditional):
             continue
         known = names.local_name(name)
-        if known is None and (name not in BUILTINS or name in names.bound):
-            raise CannotWrite("name-unavailable", f"{name} is not definitely bound in this module")
         if known is not None and known != name:
             if known in mine:
                 raise CannotWrite("name-unavailable", f"{name} is imported as {known}, which is hidden by a local name")
@@ -58,7 +51,11 @@ def global_names(
 
 
 def check_names(
-    analysis: ScopeAnalysis, replacement: Replacement, filled: Sequence[ast.stmt], roles: Mapping[str, Binding]
+    analysis: ScopeAnalysis,
+    replacement: Replacement,
+    filled: Sequence[ast.stmt],
+    roles: Mapping[str, Binding],
+    at_site: Collection[str],
 ) -> None:
     """Check the names in new code at its site; only functions are checked.
 
@@ -67,6 +64,7 @@ def check_names(
         replacement: Where the code goes.
         filled: The code with its holes filled.
         roles: Holes bound to parameters.
+        at_site: Names that the code at the site already reads.
 
     Raises:
         CannotWrite: A check failed.
@@ -74,23 +72,83 @@ def check_names(
     function = analysis.scope.function
     if function is None:
         return
-    old, new = assigned_names(replacement.replaced), assigned_names(filled)
+    old, new = NameTable(replacement.replaced).root.bound, NameTable(filled).root.bound
     shared = (old | new) & shared_names(function)
     if shared:
         raise CannotWrite("name-shared", f"{min(shared)} is also assigned in another scope (global or nonlocal)")
-    _check_fresh(function, new - old)
+    _check_fresh(analysis, replacement, filled, new - old - set(at_site))
     _check_lost(function, replacement, filled, old - new)
     _check_values(analysis, replacement, roles)
     _check_effects(replacement)
-    _check_assigned(analysis, replacement, filled)
 
 
-def _check_fresh(function: Function, names: set[str]) -> None:
-    known = {n.id for n in walk(function) if isinstance(n, ast.Name)}
-    known |= {n.arg for n in walk(function) if isinstance(n, ast.arg)} | assigned_names(function.body)
-    taken = sorted(names & known)
+def _check_fresh(
+    analysis: ScopeAnalysis, replacement: Replacement, filled: Sequence[ast.stmt], names: set[str]
+) -> None:
+    """A new name must be unused in the function, unless the new code clearly means the variable that is there."""
+    function = analysis.scope.function
+    if function is None or not names:
+        return
+    flow = analysis.flow
+    known = flow.definitely_assigned(replacement.near, after=replacement.behind) if flow is not None else frozenset()
+    names -= {name for name in names & known if _reads_first(filled, name)}
+    gone = {id(node) for statement in replacement.replaced for node in walk(statement)}
+    taken = names & (set(parameters(function)) | shared_names(function))
+    for name in sorted(names - taken):
+        if any(name in _mentioned(node) for node in _outside(function, name, gone)):
+            taken.add(name)
     if taken:
-        raise CannotWrite("name-taken", f"{taken[0]}, which the patch would introduce, is already used in this scope")
+        raise CannotWrite("name-taken", f"{min(taken)}, which the patch would introduce, is already used in this scope")
+
+
+def _reads_first(code: Sequence[ast.stmt], name: str) -> bool:
+    """Whether code reads a variable before it assigns it, so that it means one that is there already."""
+    for statement in code:
+        header = [child for child in children(statement) if not isinstance(child, (ast.stmt, *_ARMS))]
+        nodes = [node for part in header for node in walk(part)]
+        found = [node for node in nodes if isinstance(node, ast.Name) and node.id == name]
+        if isinstance(statement, ast.AugAssign) and any(node is statement.target for node in found):
+            return True
+        if found or name in direct_bindings(statement):
+            return any(isinstance(node.ctx, ast.Load) for node in found)
+        inner = [child for child in children(statement) if isinstance(child, ast.stmt)]
+        if any(isinstance(node, ast.Name) and node.id == name for child in inner for node in walk(child)):
+            return _reads_first(inner, name)
+    return False
+
+
+_ARMS = (ast.ExceptHandler, ast.match_case)
+_BINDING = (ast.ExceptHandler, ast.For, ast.AsyncFor, ast.With, ast.AsyncWith, *COMPREHENSIONS, *NESTED_SCOPES)
+
+
+def _outside(function: Function, name: str, gone: Collection[int]) -> Iterator[ast.AST]:
+    """Yield the nodes outside of the code that goes and outside of code that binds a name for itself only."""
+    stack: list[ast.AST] = [*function.body]
+    while stack:
+        node = stack.pop()
+        if id(node) in gone:
+            continue
+        if isinstance(node, _BINDING) and name in _bound_by(node):
+            continue
+        yield node
+        stack += children(node)
+
+
+def _bound_by(node: ast.AST) -> set[str]:
+    """Names that a node binds for the code inside it."""
+    if isinstance(node, ast.ExceptHandler):
+        return {node.name or ""}
+    if isinstance(node, (ast.For, ast.AsyncFor)):
+        return set() if node.orelse else assigned_names([node.target])
+    if isinstance(node, (ast.With, ast.AsyncWith)):
+        return assigned_names([item.optional_vars for item in node.items if item.optional_vars is not None])
+    if isinstance(node, COMPREHENSIONS):
+        return assigned_names([part.target for part in children(node) if isinstance(part, ast.comprehension)])
+    return set(parameters(node)) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) else set()
+
+
+def _mentioned(node: ast.AST) -> set[str]:
+    return {*direct_bindings(node), node.id} if isinstance(node, ast.Name) else {*direct_bindings(node)}
 
 
 def _check_lost(function: Function, replacement: Replacement, filled: Sequence[ast.stmt], gone: set[str]) -> None:
@@ -150,23 +208,3 @@ def _check_effects(replacement: Replacement) -> None:
                 raise CannotWrite(
                     "effect-repeated", f"{ast.unparse(node)} has side effects and would be evaluated twice"
                 )
-
-
-def _check_assigned(analysis: ScopeAnalysis, replacement: Replacement, filled: Sequence[ast.stmt]) -> None:
-    """Refuse new code that reads a local which may be unassigned, or a name that the module never binds."""
-    if analysis.flow is None:
-        return
-    known = set(analysis.flow.definitely_assigned(replacement.near, after=replacement.behind))
-    module = analysis.source.names.bound | {
-        n.id for s in replacement.replaced for n in walk(s) if isinstance(n, ast.Name)
-    }
-    for statement in filled:
-        stored = {n.id for n in walk(statement) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-        for node in walk(statement):
-            if not isinstance(node, ast.Name) or not isinstance(node.ctx, ast.Load) or node.id in known | stored:
-                continue
-            if node.id in analysis.local_names:
-                raise CannotWrite("name-unavailable", f"{node.id} may be unassigned at the site")
-            if node.id not in module and "*" not in module and node.id not in BUILTINS:
-                raise CannotWrite("name-unavailable", f"{node.id} is not bound in this module")
-        known |= stored

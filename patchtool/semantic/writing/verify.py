@@ -10,15 +10,14 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from patchtool.semantic.language.scopes import Scope, find_scope, first_line
+from patchtool.semantic.language.scopes import Scope, find_scope, first_line, is_partial
 from patchtool.semantic.language.source import Source, bound_names
 from patchtool.semantic.matching.unify import Matcher, same
 from patchtool.semantic.vocabulary.edits import Replacement
 from patchtool.semantic.writing.errors import CannotWrite
 
 if TYPE_CHECKING:
-    from patchtool.semantic.writing.changes import FilledChange
-    from patchtool.semantic.writing.fill import FilledReplacement
+    from patchtool.semantic.writing.filled import FilledChange, FilledReplacement
 
 
 def verify_filled(filled: Sequence[ast.stmt], replacement: Replacement, rename: Mapping[str, str]) -> None:
@@ -67,7 +66,7 @@ def verify_written(
     _verify_lines(source, written, ranges)
     unedited = _unedited(source, {id(node) for node in _edited(edits, changes, transformed)})
     for change in changes:
-        change.change.mutate(change.place.node)
+        change.new.extend(change.change.mutate(change.place.node))
     for edit in sorted(edits, key=lambda edit: edit.replacement.start, reverse=True):
         edit.replacement.block.statements[edit.replacement.start : edit.replacement.stop] = edit.statements
     for edit in edits:
@@ -85,7 +84,10 @@ def verify_written(
 def _verify_bindings(before: object, after: object) -> None:
     """A class body must bind no name more often than before: the later binding would hide the earlier."""
     if isinstance(before, Scope) and isinstance(after, Scope):
-        old, new = (Counter(name for s in scope.node.body for name in bound_names(s)) for scope in (before, after))
+        old, new = (
+            Counter(name for s in scope.node.body if not is_partial(s) for name in bound_names(s))
+            for scope in (before, after)
+        )
         for name, count in new.items():
             if count > 1 and count > old[name]:
                 raise CannotWrite("name-doubled", f"{after.symbol} would define {name} {count} times")

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import libcst as cst
 
 from patchtool.semantic.judging.examine import RuleVerdict
+from patchtool.semantic.language.bindings import NameTable
 from patchtool.semantic.language.nodes import walk
 from patchtool.semantic.language.source import ParseError, Source
 from patchtool.semantic.matching.analysis import ScopeAnalysis
-from patchtool.semantic.matching.template import template
+from patchtool.semantic.matching.template import is_hole, template
 from patchtool.semantic.vocabulary.changes import InPlace
-from patchtool.semantic.vocabulary.edits import Edit, Replacement
+from patchtool.semantic.vocabulary.edits import Replacement
 from patchtool.semantic.vocabulary.patch import Rule, Transform
-from patchtool.semantic.writing.changes import FilledChange, fill_change
+from patchtool.semantic.writing.binding_checks import NewCode, TemplateNames, bindings_of, check_bindings
+from patchtool.semantic.writing.changes import fill_change
 from patchtool.semantic.writing.errors import CannotWrite
 from patchtool.semantic.writing.exchange import StatementExchanger
-from patchtool.semantic.writing.fill import FilledReplacement, fill
+from patchtool.semantic.writing.fill import fill
+from patchtool.semantic.writing.filled import FilledChange, FilledReplacement
 from patchtool.semantic.writing.locate import parse_file
 from patchtool.semantic.writing.name_checks import check_names, global_names
 from patchtool.semantic.writing.verify import verify_filled, verify_written
@@ -51,13 +54,20 @@ def write_rules(verdicts: Sequence[RuleVerdict], sources: dict[str, Source]) -> 
 def _write_file(verdicts: Sequence[RuleVerdict], source: Source) -> Source:
     module = parse_file(source)
     edits: list[FilledReplacement] = []
-    changes: list[FilledChange] = []
+    changing: list[tuple[TemplateNames, FilledChange]] = []
+    names: list[TemplateNames] = []
     for verdict in verdicts:
         for analysis, planned in verdict.replacements:
+            at_site = _names_at_site(verdict.rule)
+            whole = planned.as_insertion if isinstance(planned, InPlace) else planned
+            rename = global_names(analysis, whole, at_site)
+            names.append(_template_names(analysis, whole, rename, at_site))
             if isinstance(planned, InPlace):
-                changes.append(fill_change(module, analysis, planned, {}))
+                changing.append((names.pop(), fill_change(module, analysis, planned, rename)))
             else:
-                edits.append(_fill(module, verdict, analysis, planned))
+                edits.append(_fill(module, verdict, analysis, planned, rename))
+    changes = [change for _, change in changing]
+    before = bindings_of([*(edit.scope for edit in edits), *(change.scope for change in changes)])
     module = cst.ensure_type(module.visit(StatementExchanger(module, edits, changes)), cst.Module)
     transformed = []
     for verdict in verdicts:
@@ -71,23 +81,40 @@ def _write_file(verdicts: Sequence[RuleVerdict], source: Source) -> Source:
         written = Source.parse(source.path, data)
     except ParseError as error:
         raise CannotWrite("result-unparsable", str(error)) from None
+    new = [NewCode.of(edit, own) for edit, own in zip(edits, names)]
     verify_written(source, written, edits, changes, transformed)
+    new += [NewCode.of_change(change, own) for own, change in changing]
+    check_bindings(source, written, new, before)
     return Source.parse(source.path, data) if transformed else written
 
 
 def _fill(
-    module: cst.Module, verdict: RuleVerdict, analysis: ScopeAnalysis, replacement: Replacement
+    module: cst.Module,
+    verdict: RuleVerdict,
+    analysis: ScopeAnalysis,
+    replacement: Replacement,
+    rename: dict[str, str],
 ) -> FilledReplacement:
-    rename = global_names(replacement, analysis.source.names, analysis.local_names, _names_at_site(verdict.rule))
     edit = fill(module, analysis, replacement, rename)
     verify_filled(edit.statements, replacement, rename)
-    check_names(analysis, replacement, edit.statements, {hole: hole for hole in verdict.rule.roles})
+    roles = {hole: hole for hole in verdict.rule.roles}
+    check_names(analysis, replacement, edit.statements, roles, _names_at_site(verdict.rule))
     return edit
 
 
 def _names_at_site(rule: Rule) -> frozenset[str]:
     """Names in the code that the rule was found with."""
     patterns = [pattern for goal in rule.given for pattern in goal.patterns]
-    patterns += [rule.edit.anchor] if isinstance(rule.edit, Edit) else []
+    patterns += [rule.edit.anchor] if rule.edit.anchor else []
     nodes = [node for text in patterns for statement in template(text).body for node in walk(statement)]
     return frozenset(node.id for node in nodes if isinstance(node, ast.Name))
+
+
+def _template_names(
+    analysis: ScopeAnalysis, replacement: Replacement, rename: Mapping[str, str], at_site: frozenset[str]
+) -> TemplateNames:
+    free = NameTable(replacement.code.body).free
+    nodes = [node for root in replacement.replaced for node in walk(root)]
+    replaced = frozenset(node.id for node in nodes if isinstance(node, ast.Name))
+    wanted = {rename.get(name, name): name for name in free if not is_hole(name)}
+    return TemplateNames(wanted, at_site, replaced, analysis.aliases)
