@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from patchtool.semantic.language.bindings import NameScope, NameTable, Use
 from patchtool.semantic.language.grammar import BUILTINS
-from patchtool.semantic.language.nodes import children, walk
+from patchtool.semantic.language.nodes import COMPREHENSIONS, children, walk
 from patchtool.semantic.language.scopes import Function, Scope
 from patchtool.semantic.language.source import Source, bound_names
 from patchtool.semantic.matching.flow import DataFlow
+from patchtool.semantic.vocabulary.changes import RemoveParameter
 from patchtool.semantic.writing.errors import CannotWrite
 
 if TYPE_CHECKING:
@@ -83,7 +84,13 @@ def bindings_of(scopes: Iterable[Scope]) -> list[Bound]:
     return [(s, frozenset(name for x in s.node.body for name in bound_names(x))) for s in several.values()]
 
 
-def check_bindings(source: Source, written: Source, new: Sequence[NewCode], before: Sequence[Bound]) -> None:
+def check_bindings(
+    source: Source,
+    written: Source,
+    new: Sequence[NewCode],
+    before: Sequence[Bound],
+    changes: Sequence[FilledChange],
+) -> None:
     """Make sure that every name in new code is bound where it is read, and that no other code loses a name.
 
     Args:
@@ -91,6 +98,7 @@ def check_bindings(source: Source, written: Source, new: Sequence[NewCode], befo
         written: The new file.
         new: What was written.
         before: The names that the edited modules and classes bound before.
+        changes: Changes within nodes that were written.
 
     Raises:
         CannotWrite: A name may be unbound, or is another one now.
@@ -98,6 +106,9 @@ def check_bindings(source: Source, written: Source, new: Sequence[NewCode], befo
     ids = {id(node) for code in new for root in code.roots for node in walk(root)}
     for scope, names in before:
         _check_other_code(source, scope, names, ids)
+    for change in changes:
+        if isinstance(change.change, RemoveParameter):
+            _check_lost_parameter(change.place.node, change.change.name)
     _check_new_code(source, written, new)
     body = [s for s, w in zip(source.tree.body, written.tree.body) if any(s is top for code in new for top in code.top)]
     at = [i for i, s in enumerate(source.tree.body) if any(s is other for other in body)]
@@ -215,7 +226,17 @@ def _bound_before(statement: ast.stmt, use: ast.Name) -> list[ast.Name]:
         targets = walk(item.optional_vars) if item.optional_vars is not None else ()
         bound += [node for node in targets if isinstance(node, ast.Name)]
     at = (use.lineno, use.col_offset)
-    return [name for name in bound if (name.lineno, name.col_offset) < at]
+    return [name for name in bound if (name.lineno, name.col_offset) < at or _is_filtered(statement, name, use)]
+
+
+def _is_filtered(statement: ast.stmt, name: ast.Name, use: ast.Name) -> bool:
+    """Whether a name is bound in the ``for`` or ``if`` of the comprehension whose element reads it."""
+    for node in walk(statement):
+        if isinstance(node, COMPREHENSIONS):
+            clauses = {id(n) for child in children(node) if isinstance(child, ast.comprehension) for n in walk(child)}
+            if id(name) in clauses and id(use) not in clauses and any(n is use for n in walk(node)):
+                return True
+    return False
 
 
 def _check_other_code(source: Source, scope: Scope, before: Collection[str], new: Collection[int]) -> None:
@@ -238,6 +259,14 @@ def _check_other_code(source: Source, scope: Scope, before: Collection[str], new
             raise CannotWrite("removed-name-read", detail)
     for node in (node for statement in scope.node.body for node in walk(statement)) if lost else ():
         _check_lost_member(scope, node, lost)
+
+
+def _check_lost_parameter(function: ast.AST, name: str) -> None:
+    for use in NameTable([function]).uses:
+        inside = any(scope.node is function for scope in use.scope.enclosing)
+        if inside and use.node.id == name and use.scope.resolve(name) is None:
+            detail = f"{name} would no longer be a parameter but is read on line {use.node.lineno}"
+            raise CannotWrite("removed-name-read", detail)
 
 
 def _check_lost_member(scope: Scope, node: ast.AST, lost: Collection[str]) -> None:

@@ -82,10 +82,10 @@ def verify_written(
 
 
 def _verify_bindings(before: object, after: object) -> None:
-    """A class body must bind no name more often than before: the later binding would hide the earlier."""
-    if isinstance(before, Scope) and isinstance(after, Scope):
+    """A class or module must bind no name more often than before: the later binding would hide the earlier."""
+    if isinstance(before, Scope) and isinstance(after, Scope) and after.function is None:
         old, new = (
-            Counter(name for s in scope.node.body if not is_partial(s) for name in bound_names(s))
+            Counter(name for s in scope.node.body if not is_partial(s) for name in {*bound_names(s)})
             for scope in (before, after)
         )
         for name, count in new.items():

@@ -84,7 +84,7 @@ def _write_file(verdicts: Sequence[RuleVerdict], source: Source) -> Source:
     new = [NewCode.of(edit, own) for edit, own in zip(edits, names)]
     verify_written(source, written, edits, changes, transformed)
     new += [NewCode.of_change(change, own) for own, change in changing]
-    check_bindings(source, written, new, before)
+    check_bindings(source, written, new, before, changes)
     return Source.parse(source.path, data) if transformed else written
 
 
