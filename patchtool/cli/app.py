@@ -275,7 +275,7 @@ def new(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Lower-case letters, digits and underscores.")],
     source: Annotated[
         str | None,
-        typer.Option("--from", metavar="COMMIT|FILE", help="Draft the templates from a commit or a diff."),
+        typer.Option("--from", metavar="COMMIT|FILE", help="Draft the patch from a commit or a diff."),
     ] = None,
     tree: Annotated[
         str | None, typer.Option("--tree", metavar="DIR", help="The checkout that has the commit, default here.")

@@ -1,29 +1,27 @@
-"""``new``: scaffolds a patch, with templates drafted from a diff or a commit if the user has one."""
+"""``new``: scaffolds a patch, with rules drafted from a diff or a commit if the user has one."""
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 
-from patchtool.adapters.git.text_changes import TextChange, changes_in_commit, changes_in_diff
+from patchtool.adapters.git.text_changes import changes_in_commit, changes_in_diff
 from patchtool.adapters.project.project import SERIES, Project
 from patchtool.adapters.project.transaction import write_all
+from patchtool.domain.draft import ChangeSet, UnstatedHunk
 from patchtool.domain.errors import InputError
 from patchtool.domain.kinds import KINDS, kind_of
+from patchtool.domain.ports import Tree
 from patchtool.domain.report import Report
 from patchtool.workflow.releases import pinned_release
 from patchtool.workflow.session import Session
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
-_LAYOUT = "python/"
-_METADATA = """\
-title = "TODO: the commit's subject"
-reason = "TODO: why the fork needs it"
-author = "TODO <you@example.org>"
-targets = ["{target}"]
-last-update = "{today}"
-"""
+_AUTHOR = re.compile(r"[^<>\n\0]+ <[^<>\s\0]*>")
+_MOST_LISTED = 5
 
 
 def new(session: Session, name: str, *, source: str | None, tree: Path | None) -> Report:
@@ -41,27 +39,67 @@ def new(session: Session, name: str, *, source: str | None, tree: Path | None) -
     project = session.own_project("new")
     _check_name(project, name)
     kind = kind_of(next(iter(KINDS)))
+    unstated: tuple[UnstatedHunk, ...] = ()
     if source:
-        change = _change(session, source, tree)
-        target = change.path if change.path.startswith(_LAYOUT) else _LAYOUT + change.path
-        files = kind.draft(target, change.before.decode(), change.after.decode())
+        changes, base = _changes(session, source, tree)
+        draft = kind.draft(changes.files, base)
+        unstated = (*changes.unstated, *draft.unstated)
+        if not draft.targets:
+            raise _nothing(source, unstated)
+        files = {"patch.toml": _metadata(changes, draft.targets).encode(), **draft.files}
     else:
-        target = "python/sglang/TODO.py"
-        files = kind.blank(name)
-    metadata = _METADATA.format(target=target, today=datetime.now(timezone.utc).date().isoformat())
-    files = {"patch.toml": metadata, **files}
-    contents = {f"patches/{name}/{path}": text.encode() for path, text in files.items()}
+        metadata = _metadata(ChangeSet(()), ("python/sglang/TODO.py",))
+        files = {"patch.toml": metadata.encode()}
+        files |= {path: text.encode() for path, text in kind.blank(name).items()}
+    contents = {f"patches/{name}/{path}": data for path, data in files.items()}
     series = (project.root / SERIES).read_bytes()
     contents[SERIES] = series + (b"" if series.endswith(b"\n") or not series else b"\n") + f"{name}\n".encode()
     written = write_all(project.root, contents)
-    todo = sum(data.count(b"TODO") for data in contents.values())
+    todo = _count_todo(files)
     return Report(
         "new",
         headline=f"wrote {', '.join(written)}",
-        notes=(f"replace the {todo} TODOs; patchtool check reports what is missing",),
-        extra={"files": written},
+        notes=(
+            f"replace the {todo} TODO{'' if todo == 1 else 's'}; patchtool check reports what is missing",
+            *map(str, unstated),
+        ),
+        extra={"files": written, "unstated": [hunk.to_json() for hunk in unstated]},
         kind="none",
     )
+
+
+def _count_todo(files: Mapping[str, bytes]) -> int:
+    """The TODOs of a draft's own text; those of the code that it is about are not for its author."""
+    return sum(data.count(b"TODO") for path, data in files.items() if "/" not in path)
+
+
+def _nothing(source: str, unstated: Sequence[UnstatedHunk]) -> InputError:
+    listed = [str(hunk) for hunk in unstated[:_MOST_LISTED]]
+    if len(unstated) > _MOST_LISTED:
+        listed.append(f"and {len(unstated) - _MOST_LISTED} more")
+    return InputError(
+        f"nothing of {source} can be drafted",
+        hint="a draft needs a change of a Python file of the package",
+        cause="\n".join(listed) or "it changes nothing",
+    )
+
+
+def _metadata(changes: ChangeSet, targets: Sequence[str]) -> str:
+    """The text of ``patch.toml``; a commit's subject, message, author and date where there is one."""
+    fields = {
+        "title": changes.subject or "TODO: the commit's subject",
+        "reason": changes.body or "TODO: why the fork needs it",
+        "author": changes.author if _AUTHOR.fullmatch(changes.author) else "TODO <you@example.org>",
+    }
+    lines = [f"{key} = {_toml(value)}" for key, value in fields.items()]
+    lines.append(f"targets = [{', '.join(map(_toml, targets))}]")
+    lines.append(f"last-update = {_toml(changes.date or datetime.now(timezone.utc).date().isoformat())}")
+    return "\n".join(lines) + "\n"
+
+
+def _toml(text: str) -> str:
+    """A basic string of TOML, which is one of JSON but for one control character."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def _check_name(project: Project, name: str) -> None:
@@ -71,15 +109,10 @@ def _check_name(project: Project, name: str) -> None:
         raise InputError(f"there is a patch {name!r} already", hint="choose another name")
 
 
-def _change(session: Session, source: str, tree: Path | None) -> TextChange:
+def _changes(session: Session, source: str, tree: Path | None) -> tuple[ChangeSet, Tree]:
+    """Read a change, and the tree that it was made on."""
     path = Path(source)
-    if path.is_file():
-        changes = changes_in_diff(path.read_bytes(), session.store.tree(pinned_release(session).commit), source)
-    else:
-        changes = changes_in_commit(tree or Path.cwd(), source)
-    if not changes:
-        raise InputError(f"{source} changes no Python file", hint="a draft needs a change to start from")
-    if len(changes) > 1:
-        names = ", ".join(change.path for change in changes)
-        raise InputError(f"{source} changes {names}", hint="draft one patch for each file, from a diff of that file")
-    return changes[0]
+    if not path.is_file():
+        return changes_in_commit(tree or Path.cwd(), source)
+    pinned = session.store.tree(pinned_release(session).commit)
+    return changes_in_diff(path.read_bytes(), pinned, source), pinned

@@ -227,10 +227,20 @@ class Check(Document):
     findings: list[LintFinding]
 
 
+class Unstated(TypedDict):
+    """A part of a change that a draft does not state."""
+
+    path: str
+    line: Line
+    hunk: str | None
+    reason: str
+
+
 class New(Document):
     """``new``."""
 
     files: list[str]
+    unstated: list[Unstated]
 
 
 class ErrorBody(TypedDict):

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
+    from patchtool.domain.draft import Draft, FileChange
     from patchtool.domain.patch import Diagnostic, Judgement, PatchInfo
     from patchtool.domain.release import Release
 
@@ -52,14 +53,10 @@ class PatchKind(Protocol):
             Texts by path in the patch's folder.
         """
 
-    def draft(self, path: str, before: str, after: str) -> dict[str, str]:
-        """Return the files of a new patch that makes a change to a file, apart from its metadata.
+    def draft(self, changes: Sequence[FileChange], tree: Tree) -> Draft:
+        """Draft a patch that makes a change of several files.
 
         Args:
-            path: The file, in the git layout.
-            before: Its text without the change.
-            after: Its text with the change.
-
-        Returns:
-            Texts by path in the patch's folder.
+            changes: The changed Python files of the package.
+            tree: The tree that the change was made on.
         """

@@ -103,8 +103,8 @@ def _render(
 
 
 def _look_up_imports(judgement: Judgement, targets: Targets, tree: Tree) -> Judgement:
-    """Refuse a rendering that imports what the tree does not have."""
-    if not judgement.contents:
+    """Refuse a rendering that imports what the tree does not have; a case has no tree to look in."""
+    if not judgement.contents or isinstance(tree, _FewFilesTree):
         return judgement
     before = {source.path: source.data for source in targets.sources.values()}
     after = {path: Source.parse(path, data) for path, data in judgement.contents.items()}

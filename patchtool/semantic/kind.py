@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import traceback
+from collections.abc import Sequence
 
+from patchtool.domain.draft import Draft, FileChange
 from patchtool.domain.patch import Diagnostic, Judgement, PatchInfo
 from patchtool.domain.ports import Tree
 from patchtool.domain.release import Release
@@ -61,12 +63,8 @@ class SemanticKind:
         """Return a codemod with one rule that replaces statements."""
         return {_FILE: _BLANK.format(name="".join(part.capitalize() for part in name.split("_")))}
 
-    def draft(self, path: str, before: str, after: str) -> dict[str, str]:
-        """Return a codemod with templates from the change, and the change as its first case."""
-        from patchtool.semantic.draft import draft
+    def draft(self, changes: Sequence[FileChange], tree: Tree) -> Draft:
+        """Return a codemod with rules from the change, the files that it creates, and the change as its first case."""
+        from patchtool.semantic.drafting.draft import draft
 
-        return {
-            _FILE: draft(before, after, path),
-            "cases/drafted/before.py": before,
-            "cases/drafted/after.py": after,
-        }
+        return draft(changes, tree)

@@ -1,13 +1,22 @@
 """A new patch: scaffolded, or drafted from a diff or a commit, and applied as drafted."""
 
+# ruff: noqa: E501
+
 import difflib
 import os
+import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from tests.commands.small_upstream import CACHE, SOURCE, SmallUpstream
+from tests.commands.small_upstream import CACHE, SOURCE, Outcome, SmallUpstream
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 AFTER = SOURCE.replace("        return total\n", "        self.filled = total\n        return total\n")
 
@@ -57,6 +66,148 @@ def test_draft_from_a_commit_applies(upstream: SmallUpstream, tmp_path: Path) ->
     created = upstream.run("new", "my_change", "--from", "HEAD", "--tree", str(checkout))
     assert created.code == 0, created.err
     assert upstream.run("status", "--json").states()["my_change"] == "applied"
+    metadata = tomllib.loads((upstream.project / "patches/my_change/patch.toml").read_text())
+    assert (metadata["title"], metadata["author"]) == ("x", "t <t>")
+
+
+UTILS = "python/sglang/srt/utils.py"
+UTILS_BEFORE = "def align(value):\n    return value\n"
+UTILS_AFTER = "def align(value):\n    return value + 1\n"
+CLOCK = "python/sglang/srt/clock.py"
+CLOCK_TEXT = '"""A clock."""\n\n\ndef now():\n    return 0\n'
+MAIL = """\
+From 0123456789012345678901234567890123456789 Mon Sep 17 00:00:00 2001
+From: =?UTF-8?q?J=C3=B6rg?= <joerg@example.org>
+Date: Tue, 3 Feb 2026 10:00:00 +0100
+Subject: [PATCH 1/2] cache: remember how
+ much is "filled"
+
+Two lines
+of reason.
+---
+ 2 files changed
+
+"""
+
+
+def created(path: str, text: str) -> str:
+    lines = "".join(f"+{line}" for line in text.splitlines(True))
+    header = f"diff --git a/{path} b/{path}\nnew file mode 100644\n--- /dev/null\n+++ b/{path}\n"
+    return f"{header}@@ -0,0 +1,{lines.count(chr(10))} @@\n{lines}"
+
+
+@pytest.fixture
+def wide(upstream: SmallUpstream) -> SmallUpstream:
+    """A release with more files."""
+    files = {
+        CACHE: SOURCE,
+        UTILS: UTILS_BEFORE,
+        "python/sglang/srt/old.py": "x = 1\n",
+        "python/sglang/srt/a.yaml": "a: 1\n",
+    }
+    upstream.release("2.0", files)
+    upstream.pin("2.0")
+    return upstream
+
+
+def drafted(upstream: SmallUpstream, diff: str | bytes, *words: str) -> Outcome:
+    source = upstream.folder / "my.patch"
+    source.write_bytes(diff if isinstance(diff, bytes) else diff.encode())
+    return upstream.run("new", "my_change", "--from", str(source), *words)
+
+
+def test_draft_of_several_files_gives_the_tree_of_git_apply(wide: SmallUpstream) -> None:
+    diff = diff_of(SOURCE, AFTER, CACHE) + diff_of(UTILS_BEFORE, UTILS_AFTER, UTILS) + created(CLOCK, CLOCK_TEXT)
+    made = drafted(wide, diff)
+    assert made.code == 0, made.err
+    assert "not stated" not in made.out
+    assert "patches/my_change" not in wide.run("check").out
+    applied = wide.run("apply", "--only", "my_change")
+    assert applied.code == 0, applied.err
+    output = next((wide.project / "build").glob("sglang-*"))
+    assert (output / CACHE).read_text() == AFTER
+    assert (output / UTILS).read_text() == UTILS_AFTER
+    assert (output / CLOCK).read_text() == CLOCK_TEXT
+
+
+def test_mail_gives_title_reason_author_and_date(wide: SmallUpstream) -> None:
+    made = drafted(wide, MAIL + "diff --git a/x b/x\n" + diff_of(SOURCE, AFTER, CACHE) + "-- \n2.40.0\n")
+    assert made.code == 0, made.err
+    metadata = tomllib.loads((wide.project / "patches/my_change/patch.toml").read_text())
+    assert metadata == {
+        "title": 'cache: remember how much is "filled"',
+        "reason": "Two lines\nof reason.",
+        "author": "J\u00f6rg <joerg@example.org>",
+        "targets": [CACHE],
+        "last-update": "2026-02-03",
+    }
+
+
+YAML = "--- a/python/sglang/srt/a.yaml\n+++ b/python/sglang/srt/a.yaml\n@@ -1 +1 @@\n-a: 1\n+a: 2\n"
+CPP = "--- a/sgl-kernel/csrc/x.cpp\n+++ b/sgl-kernel/csrc/x.cpp\n@@ -3,1 +3,2 @@\n int a;\n+int b;\n"
+DELETED = "diff --git a/python/sglang/srt/old.py b/python/sglang/srt/old.py\ndeleted file mode 100644\n--- a/python/sglang/srt/old.py\n+++ /dev/null\n@@ -1 +0,0 @@\n-x = 1\n"
+BINARY = "diff --git a/python/sglang/srt/b.py b/python/sglang/srt/b.py\nindex 1..2 100644\nBinary files a/python/sglang/srt/b.py and b/python/sglang/srt/b.py differ\n"
+ABSENT = "--- a/python/sglang/srt/absent.py\n+++ b/python/sglang/srt/absent.py\n@@ -1 +1 @@\n-a = 1\n+a = 2\n"
+COMMENT = diff_of(UTILS_BEFORE, "# new\n" + UTILS_BEFORE, UTILS)
+
+
+@pytest.mark.parametrize(
+    ("part", "listed"),
+    [
+        pytest.param(YAML, "python/sglang/srt/a.yaml:1 @@ -1 +1 @@: is no Python file", id="yaml"),
+        pytest.param(CPP, "sgl-kernel/csrc/x.cpp:4 @@ -3,1 +3,2 @@: is outside of python/sglang", id="cpp"),
+        pytest.param(DELETED, "python/sglang/srt/old.py:1: is deleted, and a patch cannot delete files", id="deleted"),
+        pytest.param(BINARY, "python/sglang/srt/b.py:1: is binary", id="binary"),
+        pytest.param(ABSENT, "the pinned release does not have this file", id="absent"),
+        pytest.param(COMMENT, f"{UTILS}:1 @@ -1,2 +1,3 @@: differs in comments, blank lines or layout", id="comment"),
+        pytest.param(
+            diff_of(UTILS_BEFORE.replace("value", "other"), UTILS_AFTER, UTILS), "does not apply", id="does not apply"
+        ),
+    ],
+)
+def test_what_is_not_stated_is_listed_by_hunk_with_its_reason(wide: SmallUpstream, part: str, listed: str) -> None:
+    made = drafted(wide, part + diff_of(SOURCE, AFTER, CACHE))
+    assert made.code == 0, made.err
+    assert f"not stated: {listed}" in made.out or listed in made.out
+    assert "patches/my_change" not in wide.run("check").out
+    (wide.project / "patches/series").write_text("dense\ntracking\n")
+    shutil.rmtree(wide.project / "patches/my_change")
+    document = drafted(wide, part + diff_of(SOURCE, AFTER, CACHE), "--json").document
+    (hunk,) = document["unstated"]
+    assert hunk["reason"] in made.out
+
+
+@pytest.mark.parametrize("part", [YAML, CPP, DELETED, BINARY, ABSENT, COMMENT, YAML + CPP])
+def test_change_of_which_nothing_can_be_stated_is_refused_with_the_reasons(wide: SmallUpstream, part: str) -> None:
+    refused = drafted(wide, part)
+    assert refused.code == 2
+    assert "can be drafted" in refused.err
+    assert "not stated: " in refused.err
+    assert not (wide.project / "patches/my_change").exists()
+
+
+def crlf(text: str) -> bytes:
+    return text.replace("\n", "\r\n").encode()
+
+
+def test_crlf_diff_of_lf_files_says_so(wide: SmallUpstream) -> None:
+    refused = drafted(wide, crlf(diff_of(SOURCE, AFTER, CACHE)))
+    assert refused.code == 2
+    assert "the diff has CRLF line endings, the file has LF" in refused.err
+
+
+@pytest.mark.parametrize("header", [True, False], ids=["headers too", "content only"])
+def test_crlf_diff_of_crlf_files_is_drafted(upstream: SmallUpstream, header: bool) -> None:
+    upstream.release("2.0", {CACHE: SOURCE.replace("\n", "\r\n")})
+    upstream.pin("2.0")
+    lines = crlf(diff_of(SOURCE, AFTER, CACHE)).splitlines(True)
+    diff = b"".join(
+        line if header or line[:1] == b" " or line[:2] == b"+ " else line.replace(b"\r", b"") for line in lines
+    )
+    made = drafted(upstream, diff)
+    assert made.code == 0, made.err
+    assert "not stated" not in made.out, made.out
+    assert "patches/my_change" not in upstream.run("check").out
 
 
 @pytest.mark.parametrize(

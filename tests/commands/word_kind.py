@@ -1,7 +1,9 @@
 """The smallest kind of patch: replaces one word by another, both stated in ``words.txt``."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
+from patchtool.domain.draft import Draft, FileChange
 from patchtool.domain.objects import blob_id
 from patchtool.domain.patch import Change, Diagnostic, Judgement, PatchInfo
 from patchtool.domain.ports import Tree
@@ -33,7 +35,9 @@ class WordKind:
     def blank(self, name: str) -> dict[str, str]:
         return {"words.txt": f"TODO {name}\n"}
 
-    def draft(self, path: str, before: str, after: str) -> dict[str, str]:
-        del path
-        (old, new), *_ = [pair for pair in zip(before.split(), after.split()) if pair[0] != pair[1]]
-        return {"words.txt": f"{old} {new}\n"}
+    def draft(self, changes: Sequence[FileChange], tree: Tree) -> Draft:
+        del tree
+        ((path, before, after),) = changes
+        words = zip((before or b"").split(), (after or b"").split())
+        (old, new), *_ = [pair for pair in words if pair[0] != pair[1]]
+        return Draft({"words.txt": old + b" " + new + b"\n"}, (path,))

@@ -3,90 +3,140 @@
 from __future__ import annotations
 
 import tempfile
-from dataclasses import dataclass
+from collections.abc import Iterator
+from difflib import SequenceMatcher
 from pathlib import Path
 
 from patchtool.adapters.files import safe_join
 from patchtool.adapters.git.commit_tree import CommitTree
+from patchtool.adapters.git.diff_text import DiffPart, read_mail, split_diff
 from patchtool.adapters.git.plumbing import Git, sealed_environment
 from patchtool.adapters.process import run
+from patchtool.domain.draft import ChangeSet, FileChange, UnstatedHunk
 from patchtool.domain.errors import InputError
 from patchtool.domain.ports import Tree
 
 _PREFIXES = ("", "python/", "python/sglang/")
 """Prefixes from a diff's paths to the git layout: of a diff made in a checkout, a wheel, or the package."""
+_PACKAGE = "python/sglang/"
+_OUTSIDE = "is outside of python/sglang"
+_NO_PYTHON = "is no Python file"
+_CONTEXT = 3
 
 
-@dataclass(frozen=True)
-class TextChange:
-    """One changed file.
+class _Files:
+    """The files of a diff while its parts are applied, one after another.
 
     Args:
-        path: In the git layout.
-        before: Old bytes.
-        after: New bytes.
+        tree: The tree that the diff was made against.
+        prefix: From the diff's paths to the git layout.
     """
 
-    path: str
-    before: bytes
-    after: bytes
+    def __init__(self, tree: Tree, prefix: str) -> None:
+        self.tree = tree
+        self.prefix = prefix
+        self.before: dict[str, bytes | None] = {}
+        self.after: dict[str, bytes | None] = {}
+
+    def read(self, path: str) -> bytes | None:
+        """The bytes of a file as the parts before left it."""
+        full = self.prefix + path
+        if full not in self.before:
+            self.before[full] = self.after[full] = self.tree.read(full)
+        return self.after[full]
+
+    def apply(self, part: DiffPart) -> str:
+        """Apply one part; return why it does not apply, or nothing."""
+        with tempfile.TemporaryDirectory(prefix="patchtool-") as name:
+            folder = Path(name)
+            data = self.read(part.old) if part.old else None
+            if data is not None:
+                target = safe_join(folder, part.old)
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.write_bytes(data)
+            applied = run(["git", "apply", "-"], stdin=part.text, cwd=folder, env=_no_repository(folder), check=False)
+            if applied.code:
+                return applied.stderr.decode(errors="replace").strip() or "git apply failed"
+            for path in filter(None, {part.old, part.new}):
+                self.read(path)
+                file = safe_join(folder, path)
+                self.after[self.prefix + path] = file.read_bytes() if file.is_file() else None
+        return ""
 
 
-def changes_in_diff(diff: bytes, tree: Tree, where: str) -> list[TextChange]:
+def changes_in_diff(diff: bytes, tree: Tree, where: str) -> ChangeSet:
     """Apply a diff to copies of a tree's files.
 
     Args:
-        diff: Unified, as ``git diff`` or ``diff -u`` write it.
+        diff: Unified, as ``git diff``, ``git format-patch`` or ``diff -u`` write it.
         tree: The tree that it was made against.
         where: The diff's name, for messages.
 
     Raises:
-        InputError: It changes no file of the tree, or does not apply.
+        InputError: It is no diff.
     """
-    listed = run(["git", "apply", "--numstat", "-z", "-"], stdin=diff, env=_no_repository(), check=False)
-    if listed.code:
-        raise InputError(f"{where} is not a diff", cause=listed.stderr.decode(errors="replace").strip())
-    paths = [part.split(b"\t")[-1].decode("utf-8", "surrogateescape") for part in listed.stdout.split(b"\0") if part]
-    for prefix in _PREFIXES:
-        before = {prefix + path: tree.read(prefix + path) for path in paths}
-        if before and all(data is not None for data in before.values()):
-            return _apply(diff, prefix, {path: data or b"" for path, data in before.items()}, where)
-    raise InputError(
-        f"{where} changes {', '.join(paths) or 'nothing'}, which the pinned release does not have",
-        hint="a draft needs a diff that only changes existing files",
-    )
+    parts = split_diff(diff)
+    if not parts:
+        raise InputError(f"{where} is not a diff", hint="give a unified diff, or a commit")
+    files = _Files(tree, _prefix(parts, tree))
+    unstated = [hunk for part in parts for hunk in _apply(files, part)]
+    changes = [FileChange(p, old, files.after[p]) for p, old in files.before.items() if old != files.after[p]]
+    mail = read_mail(diff)
+    return ChangeSet(tuple(changes), tuple(unstated), mail.subject, mail.body, mail.author, mail.date)
 
 
-def _apply(diff: bytes, prefix: str, before: dict[str, bytes], where: str) -> list[TextChange]:
-    with tempfile.TemporaryDirectory(prefix="patchtool-") as name:
-        folder = Path(name)
-        for path, data in before.items():
-            target = safe_join(folder, path)
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(data)
-        applied = run(["git", "apply", "-"], stdin=diff, cwd=folder / prefix, env=_no_repository(folder), check=False)
-        if applied.code:
-            cause = applied.stderr.decode(errors="replace").strip()
-            raise InputError(f"{where} does not apply to the pinned release", cause=cause)
-        after = {path: safe_join(folder, path).read_bytes() for path in before}
-    return [TextChange(path, data, after[path]) for path, data in before.items() if after[path] != data]
+def _prefix(parts: list[DiffPart], tree: Tree) -> str:
+    """The prefix under which the tree has most of the diff's files."""
+    old = [part.old for part in parts if part.old]
+    counts = {prefix: sum(tree.read(prefix + path) is not None for path in old) for prefix in _PREFIXES}
+    if any(counts.values()):
+        return max(counts, key=lambda prefix: counts[prefix])
+    new = next((part.new for part in parts if part.new), "")
+    return "python/" if new.startswith("sglang/") else ""
 
 
-def _no_repository(folder: Path | None = None) -> dict[str, str]:
+def _apply(files: _Files, part: DiffPart) -> Iterator[UnstatedHunk]:
+    path = files.prefix + (part.new or part.old)
+    reason = _not_python(path) or part.problem
+    if not reason and part.old and files.read(part.old) is None:
+        reason = "the pinned release does not have this file"
+    if not reason:
+        problem = files.apply(part)
+        reason = f"does not apply to the pinned release: {problem}" if problem else ""
+        if problem and part.crlf and b"\r\n" not in (files.read(part.old) or b""):
+            reason = "the diff has CRLF line endings, the file has LF: does not apply; convert the diff to LF first"
+        elif problem and not part.crlf and b"\r\n" in (files.read(part.old) or b""):
+            reason = (
+                "the file has CRLF line endings, the diff has LF: does not apply; make the diff with git diff --binary"
+            )
+    if reason:
+        for line, header in part.hunks or ((1, ""),):
+            yield UnstatedHunk(path, line, header, reason)
+
+
+def _not_python(path: str) -> str:
+    if not path.startswith(_PACKAGE):
+        return _OUTSIDE
+    return "" if path.endswith(".py") else _NO_PYTHON
+
+
+def _no_repository(folder: Path) -> dict[str, str]:
     """Hide an enclosing repository: inside one, ``git apply`` silently skips paths."""
-    ceiling = str((folder or Path(tempfile.gettempdir())).resolve().parent)
-    return {**sealed_environment(), "GIT_CEILING_DIRECTORIES": ceiling, "GIT_DIR": "/dev/null"}
+    return {**sealed_environment(), "GIT_CEILING_DIRECTORIES": str(folder.resolve().parent), "GIT_DIR": "/dev/null"}
 
 
-def changes_in_commit(folder: Path, commit: str) -> list[TextChange]:
-    """Read the Python files that a commit changes.
+def changes_in_commit(folder: Path, commit: str) -> tuple[ChangeSet, Tree]:
+    """Read what a commit changes.
 
     Args:
         folder: In a checkout of SGLang.
         commit: A revision that git resolves to a commit with one parent.
 
+    Returns:
+        The change, and the tree that it was made on.
+
     Raises:
-        InputError: There is no such commit, or it adds, moves or deletes files.
+        InputError: There is no such commit.
     """
     located = run(["git", "rev-parse", "--absolute-git-dir"], cwd=folder, env=sealed_environment(), check=False)
     if located.code:
@@ -101,12 +151,36 @@ def changes_in_commit(folder: Path, commit: str) -> list[TextChange]:
     parents = git.line("rev-list", "--parents", "-n", "1", tip).split()[1:]
     if len(parents) != 1:
         raise InputError(f"{commit} has {len(parents)} parents, a draft needs a commit with exactly one")
-    listed = git.run("diff-tree", "-r", "-z", "--name-status", "--no-renames", parents[0], tip).stdout.decode()
-    fields = listed.split("\0")[:-1]
-    changes = list(zip(fields[::2], fields[1::2]))
-    for status, path in changes:
-        if status != "M" and path.endswith(".py"):
-            raise InputError(f"{commit} adds or deletes {path}", hint="a draft can only change existing files")
-    paths = [path for status, path in changes if status == "M" and path.endswith(".py")]
-    before, after = (CommitTree(git, commit).read_many(paths) for commit in (parents[0], tip))
-    return [TextChange(path, data, after[path]) for path, data in before.items() if path in after]
+    listed = git.run("diff-tree", "-r", "-z", "--name-only", "--no-renames", parents[0], tip).stdout
+    paths = listed.decode("utf-8", "surrogateescape").split("\0")[:-1]
+    base = CommitTree(git, parents[0])
+    before, after = (side.read_many(paths) for side in (base, CommitTree(git, tip)))
+    files: list[FileChange] = []
+    unstated: list[UnstatedHunk] = []
+    for path in paths:
+        full = path if path.startswith("python/") or not path.startswith("sglang/") else f"python/{path}"
+        change = FileChange(full, before.get(path), after.get(path))
+        reason = _not_python(full)
+        if change.before == change.after:
+            reason = reason or "changes nothing but the mode, or a submodule"
+        if reason:
+            unstated += [UnstatedHunk(full, line, header, reason) for line, header in hunks_of(change)]
+        else:
+            files.append(change)
+    text = git.run("log", "-1", "--format=%s%x00%b%x00%an <%ae>%x00%as", tip).stdout.decode("utf-8", "replace")
+    subject, body, author, date = (part.strip() for part in text.split("\0"))
+    return ChangeSet(tuple(files), tuple(unstated), subject, body, author, date), base
+
+
+def hunks_of(change: FileChange) -> list[tuple[int, str]]:
+    """List the hunks of a change as line and header; one without a header for a file that is not text."""
+    old, new = change.before or b"", change.after or b""
+    if b"\0" in old + new or old == new:
+        return [(1, "")]
+    matcher = SequenceMatcher(None, old.splitlines(), new.splitlines(), autojunk=False)
+    hunks = []
+    for group in matcher.get_grouped_opcodes(_CONTEXT):
+        (_, i, _, k, _), (_, _, j, _, m) = group[0], group[-1]
+        first = next((start for tag, _, _, start, _ in group if tag != "equal"), k)
+        hunks.append((first + 1, f"@@ -{i + 1},{j - i} +{k + 1},{m - k} @@"))
+    return hunks

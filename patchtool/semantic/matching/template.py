@@ -64,7 +64,7 @@ def template(text: str) -> Template:
     Raises:
         TemplateError: It is empty or not valid Python.
     """
-    clean = textwrap.dedent(text).strip("\n")
+    clean = textwrap.dedent(text).removeprefix("\n").rstrip("\n")  # further blank lines above are written
     try:
         body = tuple(parse_python(clean).body)
     except SyntaxError as error:

@@ -208,10 +208,11 @@ def goal(
     times: int = 1,
     ahead_of: str | None = None,
     behind: str | None = None,
+    as_written: bool = False,
     **where: Constraint,
 ) -> Goal:
-    """State code that must be there, found by value; see Goal."""
-    return Goal(name, patterns, where, within or AnyBranch(), times, ahead_of, behind)
+    """State code that must be there, found by value or as it is written; see Goal."""
+    return Goal(name, patterns, where, within or AnyBranch(), times, ahead_of, behind, as_written)
 
 
 def given(name: str, pattern: str, *, within: Guard | None = None, **where: Constraint) -> Goal:

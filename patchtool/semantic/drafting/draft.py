@@ -1,0 +1,236 @@
+"""From a change of several files to a patch: rules are tried until the engine writes what the change has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from difflib import SequenceMatcher
+
+from patchtool.domain.draft import Draft, FileChange, UnstatedHunk
+from patchtool.domain.objects import blob_id
+from patchtool.domain.patch import Judgement, PatchInfo
+from patchtool.domain.ports import Tree
+from patchtool.semantic.drafting.hunks import Hunk, hunks
+from patchtool.semantic.drafting.wording import Rules, alternatives, codemod
+from patchtool.semantic.judge import judge_patch
+from patchtool.semantic.judging.added_files import FOLDER
+from patchtool.semantic.language.source import ParseError, Source
+from patchtool.semantic.load import load_draft
+from patchtool.semantic.matching.unify import same
+
+_CASE = "cases/drafted"
+_CONTEXT = 3
+_MAX_TRIES = 400
+"""Judgements for one file; a file with more hunks than that allows is stated in part."""
+_LAYOUT = "differs in comments, blank lines or layout, which no rule states"
+
+
+class ChangedTree:
+    """A tree with some files replaced.
+
+    Args:
+        base: The tree below.
+        files: New bytes by path.
+    """
+
+    def __init__(self, base: Tree, files: Mapping[str, bytes]) -> None:
+        self.base = base
+        self.files = files
+
+    def blob_ids(self, paths: Iterable[str]) -> Mapping[str, str]:
+        """Git blob ids of those paths that exist."""
+        contents = {path: data for path in paths if (data := self.read(path)) is not None}
+        return {path: blob_id(data) for path, data in contents.items()}
+
+    def read(self, path: str) -> bytes | None:
+        """The file's bytes, or None."""
+        return self.files[path] if path in self.files else self.base.read(path)
+
+    def containing(self, word: str) -> list[str]:
+        """None: a draft does not search."""
+        del word
+        return []
+
+
+def draft(changes: Sequence[FileChange], tree: Tree) -> Draft:
+    """Draft a patch.
+
+    Args:
+        changes: The changed Python files.
+        tree: What the other files are looked up in.
+
+    Returns:
+        The patch's files with a case, its targets, and what it does not state.
+    """
+    wanted = {change.path: change.after for change in changes if change.after is not None}
+    rules: list[tuple[str, str]] = []
+    results: dict[str, bytes] = {}
+    created: dict[str, bytes] = {}
+    unstated: list[UnstatedHunk] = []
+    for change in changes:
+        if change.after is None:
+            unstated.append(UnstatedHunk(change.path, 1, "", "is deleted, and a patch cannot delete files"))
+        elif change.before is None:
+            problem = _unparsable(change.path, change.after)
+            if problem:
+                unstated.append(UnstatedHunk(change.path, 1, "", problem))
+            else:
+                created[change.path] = change.after
+        else:
+            file = _FileDraft(change.path, change.before, change.after, ChangedTree(tree, wanted))
+            file.search()
+            unstated += file.unstated()
+            if file.rules:
+                rules += [(change.path, rule) for rule in file.rules]
+                results[change.path] = file.result
+    before = {change.path: change.before for change in changes if change.before is not None and change.path in results}
+    files = {"codemod.py": codemod(rules, several_targets=len(results) > 1).encode()}
+    files |= {f"{FOLDER}/{path}": data for path, data in created.items()}
+    files |= _case(before, results)
+    return Draft(files, (*results, *created), tuple(unstated))
+
+
+def _case(before: Mapping[str, bytes], after: Mapping[str, bytes]) -> dict[str, bytes]:
+    if len(before) == 1:
+        ((path, data),) = before.items()
+        return {f"{_CASE}/before.py": data, f"{_CASE}/after.py": after[path]}
+    return {
+        f"{_CASE}/{name}/{path}": data
+        for name, side in (("before", before), ("after", after))
+        for path, data in side.items()
+    }
+
+
+def _unparsable(path: str, data: bytes) -> str:
+    try:
+        Source.parse(path, data)
+    except ParseError as error:
+        return f"cannot be parsed: {error}"
+    return ""
+
+
+class _FileDraft:
+    """The search for the rules of one file.
+
+    Args:
+        path: In the git layout.
+        before: The file without the change.
+        after: The file with it.
+        tree: The tree with the change in all other files.
+    """
+
+    def __init__(self, path: str, before: bytes, after: bytes, tree: ChangedTree) -> None:
+        self.path = path
+        self.before = before
+        self.after = after
+        self.tree = ChangedTree(tree, {path: before})
+        self.info = PatchInfo("draft", "", "", "", (path,))
+        self.result = before
+        self.chosen: dict[int, Rules] = {}
+        self.hunks: list[Hunk] = []
+        self.reasons: dict[int, str] = {}
+        self.problem = ""
+        self._tries = 0
+
+    @property
+    def rules(self) -> list[str]:
+        """The rules, in the order of the file."""
+        return list(dict.fromkeys(rule for _, rules in sorted(self.chosen.items()) for rule in rules))
+
+    def search(self) -> None:
+        """Try the first ways together, then every way of each hunk beside those that are chosen."""
+        try:
+            old, new = Source.parse(self.path, self.before), Source.parse(self.path, self.after)
+        except ParseError as error:
+            self.problem = f"cannot be parsed: {error}"
+            return
+        self.hunks = hunks(old.tree, new.tree)
+        ways = [alternatives(old, new, hunk) for hunk in self.hunks]
+        for number in range(2):
+            chosen = {i: way[min(number, len(way) - 1)] for i, way in enumerate(ways) if way}
+            judgement = self._judge(chosen)
+            if judgement.contents.get(self.path) == self.after:
+                self.chosen, self.result = chosen, self.after
+                return
+        pending = list(range(len(ways)))
+        progress = True
+        while pending and progress and self.result != self.after:
+            progress = False
+            for index in list(pending):
+                if self._choose(index, ways[index]):
+                    pending.remove(index)
+                    progress = True
+            progress = progress or self._choose_together(pending, ways)
+            pending = [index for index in pending if index not in self.chosen]
+        if same(Source.parse(self.path, self.result).tree, new.tree):
+            self.reasons.clear()
+
+    def _choose(self, index: int, ways: Sequence[Rules]) -> bool:
+        """Take the way that leaves the fewest lines different."""
+        best: tuple[int, Rules | None, bytes] = (_distance(self.result, self.after), None, self.result)
+        for way in ways:
+            if self._tries >= _MAX_TRIES:
+                self.reasons[index] = "the file has too many changes for one draft"
+                break
+            judgement = self._judge({**self.chosen, index: way})
+            written = judgement.contents.get(self.path)
+            if written is None:
+                self.reasons.setdefault(index, judgement.detail or judgement.reason or judgement.state.value)
+                continue
+            distance = _distance(written, self.after)
+            if distance < best[0]:
+                best = (distance, way, written)
+                if not distance:
+                    break
+        if best[1] is None:
+            return False
+        self.chosen[index], self.result = best[1], best[2]
+        self.reasons.pop(index, None)
+        return True
+
+    def _choose_together(self, pending: Sequence[int], ways: Sequence[Sequence[Rules]]) -> bool:
+        """Take ways of several hunks that need each other, such as a new name and its use."""
+        for number in range(max(len(ways[index]) for index in pending) if pending else 0):
+            chosen = {**self.chosen, **{i: ways[i][min(number, len(ways[i]) - 1)] for i in pending if ways[i]}}
+            written = self._judge(chosen).contents.get(self.path) if self._tries < _MAX_TRIES else None
+            if written is not None and _distance(written, self.after) < _distance(self.result, self.after):
+                self.chosen, self.result = chosen, written
+                for index in pending:
+                    self.reasons.pop(index, None)
+                return True
+        return False
+
+    def _judge(self, chosen: Mapping[int, Rules]) -> Judgement:
+        self._tries += 1
+        rules = list(dict.fromkeys(rule for _, group in sorted(chosen.items()) for rule in group))
+        text = codemod([(self.path, rule) for rule in rules], several_targets=False)
+        return judge_patch(self.info, load_draft(text), self.tree, None)
+
+    def unstated(self) -> list[UnstatedHunk]:
+        """What the chosen rules do not produce, by hunk of the lines that still differ."""
+        if self.result == self.after:
+            return []
+        if self.problem:
+            return [UnstatedHunk(self.path, 1, "", self.problem)]
+        old, new = self.result.splitlines(), self.after.splitlines()
+        groups = SequenceMatcher(None, old, new, autojunk=False).get_grouped_opcodes(_CONTEXT)
+        found = []
+        for group in groups:
+            (_, i, _, k, _), (_, _, j, _, m) = group[0], group[-1]
+            line = next((start for tag, _, _, start, _ in group if tag != "equal"), k) + 1
+            found.append(UnstatedHunk(self.path, line, f"@@ -{i + 1},{j - i} +{k + 1},{m - k} @@", self._reason(k, m)))
+        return found
+
+    def _reason(self, start: int, stop: int) -> str:
+        """Why the rules do not produce some lines of the new file."""
+        for index, reason in self.reasons.items():
+            first, last = self.hunks[index].lines
+            if first <= stop + 1 and last >= start:
+                return reason
+        return _LAYOUT if not self.reasons else next(iter(self.reasons.values()))
+
+
+def _distance(one: bytes, other: bytes) -> int:
+    """How many lines two files differ in."""
+    old, new = one.splitlines(keepends=True), other.splitlines(keepends=True)
+    matcher = SequenceMatcher(None, old, new, autojunk=False)
+    return sum(max(j - i, m - k) for tag, i, j, k, m in matcher.get_opcodes() if tag != "equal")
