@@ -120,7 +120,7 @@ def _members(root: object) -> Sequence[str]:
 
 
 def _check_rule(info: PatchInfo, rule: Rule, names: Mapping[str, str]) -> Iterator[_Finding]:
-    if rule.target not in info.targets and (rule.target or len(info.targets) != 1):
+    if rule.target not in info.edited and (rule.target or len(info.edited) != 1):
         yield rule.name, "target-unknown", f"{rule.name}: {rule.target or 'no file'} is not in the patch's targets"
     if isinstance(rule.edit, Edit) and rule.edit.problem and not list(_invalid_templates(rule)):
         yield rule.name, "template-unfit", f"{rule.name}: {rule.edit.problem}"
@@ -193,7 +193,7 @@ class _Case(NamedTuple):
 def _cases(info: PatchInfo, folder: Path) -> Iterator[_Case]:
     for place in sorted(folder.glob("*/*")):
         if place.suffix == ".py" and place.stem != "after":
-            yield _Case(place, place.stem, {info.targets[0]: place.read_bytes()})
+            yield _Case(place, place.stem, {(*info.edited, *info.targets)[0]: place.read_bytes()})
         elif place.is_dir() and place.name in ("before", "landed", "conflict"):
             yield _Case(place, place.name, _folder(place))
 

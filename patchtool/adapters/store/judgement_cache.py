@@ -70,6 +70,7 @@ def _document(judgement: Judgement) -> dict[str, Any]:
     plain: dict[str, Any] = judgement._asdict()
     for name in ("goals", "sites", "candidates", "changes"):
         plain[name] = [item._asdict() for item in plain[name]]
+    plain["kinds"] = dict(judgement.kinds)
     plain["contents"] = {path: b64encode(data).decode() for path, data in judgement.contents.items()}
     return plain
 

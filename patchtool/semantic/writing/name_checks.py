@@ -6,7 +6,7 @@ Every name in the new code has the intended value, no other code loses a value t
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from patchtool.semantic.language.bindings import NameTable
 from patchtool.semantic.language.names import assigned_names, shared_names
@@ -153,9 +153,8 @@ def _mentioned(node: ast.AST) -> set[str]:
 
 def _check_lost(function: Function, replacement: Replacement, filled: Sequence[ast.stmt], gone: set[str]) -> None:
     """Refuse to remove an assignment whose name is read in the new code or after the site."""
-    for node in (n for statement in filled for n in walk(statement)):
-        if isinstance(node, ast.Name) and node.id in gone:
-            raise CannotWrite("removed-name-read", f"the new code reads {node.id}, which would no longer be assigned")
+    for name in _outer_names(filled, gone):
+        raise CannotWrite("removed-name-read", f"the new code reads {name}, which would no longer be assigned")
     inside = {id(n) for statement in replacement.replaced for n in walk(statement)} | set(_other_branches(replacement))
     last = max((s.end_lineno or s.lineno for s in replacement.replaced), default=0)
     own = {id(n) for n in walk_scope(function.body)}
@@ -165,6 +164,20 @@ def _check_lost(function: Function, replacement: Replacement, filled: Sequence[a
             if reads:
                 detail = f"{node.id} would no longer be assigned but is read on line {node.lineno}"
                 raise CannotWrite("removed-name-read", detail)
+
+
+def _outer_names(nodes: Iterable[ast.AST], names: Collection[str]) -> Iterator[str]:
+    """Yield the names that code mentions, without those that a comprehension binds for itself."""
+    for node in nodes:
+        if isinstance(node, ast.Name) and node.id in names:
+            yield node.id
+        elif isinstance(node, COMPREHENSIONS):
+            first = node.generators[0]
+            yield from _outer_names([first.iter], names)  # evaluated outside of the comprehension
+            inside = [child for child in children(node) if child is not first]
+            yield from _outer_names([*inside, *first.ifs], set(names) - _bound_by(node))
+        else:
+            yield from _outer_names(children(node), names)
 
 
 def _other_branches(replacement: Replacement) -> Iterator[int]:
