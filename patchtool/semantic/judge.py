@@ -38,8 +38,17 @@ class Targets(NamedTuple):
     moved: dict[str, str]
 
 
-def judge_patch(info: PatchInfo, patch: type[SemanticPatch], tree: Tree, release: Release | None) -> Judgement:
+def judge_patch(
+    info: PatchInfo, patch: type[SemanticPatch], tree: Tree, release: Release | None, *, nearest: bool = True
+) -> Judgement:
     """Decide the state of a loaded patch and render it.
+
+    Args:
+        info: Its metadata.
+        patch: The patch.
+        tree: The tree.
+        release: Which release that is, where known.
+        nearest: Whether to search for the nearest code where a site is missing.
 
     Raises:
         Exception: Whatever the patch's own code raises.
@@ -56,7 +65,10 @@ def judge_patch(info: PatchInfo, patch: type[SemanticPatch], tree: Tree, release
     verdicts = _examine_all(patch, rules, targets.sources, kinds)
     added = AddedFiles.of(info, tree)
     decision = added.decide(decide(verdicts, independent=patch.independent), only=not rules)
-    judgement = _judgement(decision, verdicts, targets.sources, tree)
+    judgement = _judgement(decision, verdicts)
+    if nearest:
+        lost = [(v.rule, targets.sources[v.rule.target]) for v in verdicts if _is_lost(v, decision)]
+        judgement = _with_nearest(judgement, lost, tree)
     judgement = judgement._replace(goals=(*judgement.goals, *added.goals))
     if not decision.state.changes_tree and decision.state is not State.LANDED:
         return judgement
@@ -175,9 +187,7 @@ def _defines(data: bytes, symbol: str) -> bool:
     return any(isinstance(statement, DEFINITIONS) and statement.name == symbol for statement in body)
 
 
-def _judgement(
-    decision: Decision, verdicts: Sequence[RuleVerdict], sources: dict[str, Source], tree: Tree
-) -> Judgement:
+def _judgement(decision: Decision, verdicts: Sequence[RuleVerdict]) -> Judgement:
     """Return a decision with its evidence, before anything is rendered."""
     goals = []
     for verdict in verdicts:
@@ -189,9 +199,7 @@ def _judgement(
     functions = {a.scope.symbol: a.scope.function for v in verdicts for a in v.analyses}
     every = {symbol: kind_of(function) for symbol, function in functions.items() if function is not None}
     kinds = {symbol: kind for symbol, kind in sorted(every.items()) if kind != PLAIN}
-    judgement = Judgement(decision.state, decision.reason, decision.detail, tuple(goals), sites, kinds=kinds)
-    missing = [v.rule for v in verdicts if _is_lost(v, decision)]
-    return _with_nearest(judgement, [(rule, sources[rule.target]) for rule in missing], tree)
+    return Judgement(decision.state, decision.reason, decision.detail, tuple(goals), sites, kinds=kinds)
 
 
 def _is_lost(verdict: RuleVerdict, decision: Decision) -> bool:
@@ -224,8 +232,8 @@ class _FewFilesTree:
 
 
 def judge_file(info: PatchInfo, patch: type[SemanticPatch], data: bytes) -> Judgement:
-    """Judge a patch on the bytes of its first target."""
-    return judge_files(info, patch, {info.targets[0]: data})
+    """Judge a patch on the bytes of the first file that it edits."""
+    return judge_files(info, patch, {(*info.edited, *info.targets)[0]: data})
 
 
 def judge_files(info: PatchInfo, patch: type[SemanticPatch], files: Mapping[str, bytes]) -> Judgement:

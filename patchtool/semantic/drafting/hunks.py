@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import NamedTuple
 
-from patchtool.semantic.language.scopes import DEFINITIONS
+from patchtool.semantic.language.scopes import DEFINITIONS, first_line
+from patchtool.semantic.language.source import Source
 from patchtool.semantic.matching.unify import same
 
 
@@ -61,6 +62,18 @@ class Hunk:
         """First and last line in the new file, or where statements are missing there."""
         nodes = self.added or self.new[max(self.start - 1, 0) : self.start] or self.new[:1]
         return (nodes[0].lineno, nodes[-1].end_lineno or nodes[-1].lineno) if nodes else (1, 1)
+
+    def gaps(self, old: Source, new: Source) -> tuple[list[bytes], list[bytes]]:
+        """The lines of both files between the statements above and below."""
+        sides = ((old, self.old, self.old_stop), (new, self.new, self.new_stop))
+        return tuple(_between(source, nodes, self.start, stop) for source, nodes, stop in sides)  # type: ignore[return-value]
+
+
+def _between(source: Source, nodes: list[ast.stmt], start: int, stop: int) -> list[bytes]:
+    above = nodes[start - 1].end_lineno if start else None
+    first = above if above is not None else first_line(nodes[start]) - 1 if start < stop else 0
+    last = first_line(nodes[stop]) - 1 if stop < len(nodes) else nodes[stop - 1].end_lineno if start < stop else first
+    return source.lines[first:last]
 
 
 def hunks(old: ast.Module, new: ast.Module) -> list[Hunk]:
