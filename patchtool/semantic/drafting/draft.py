@@ -10,6 +10,7 @@ from patchtool.domain.draft import Draft, FileChange, UnstatedHunk
 from patchtool.domain.objects import blob_id
 from patchtool.domain.patch import Judgement, PatchInfo
 from patchtool.domain.ports import Tree
+from patchtool.domain.state import State
 from patchtool.semantic.drafting.hunks import Hunk, hunks
 from patchtool.semantic.drafting.wording import Rules, alternatives, codemod
 from patchtool.semantic.judge import judge_patch
@@ -207,7 +208,10 @@ class _FileDraft:
         self._tries += 1
         rules = list(dict.fromkeys(rule for _, group in sorted(chosen.items()) for rule in group))
         text = codemod([(self.path, rule) for rule in rules], several_targets=False)
-        return judge_patch(self.info, load_draft(text), self.tree, None, nearest=False)
+        try:
+            return judge_patch(self.info, load_draft(text), self.tree, None, nearest=False)
+        except Exception as error:  # noqa: BLE001 -- what cannot be stated is listed, whatever the reason
+            return Judgement(State.CRASHED, "codemod-raised", f"{type(error).__name__}: {error}")
 
     def unstated(self) -> list[UnstatedHunk]:
         """What the chosen rules do not produce, by hunk of the lines that still differ."""

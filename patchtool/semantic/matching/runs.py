@@ -51,8 +51,10 @@ def _runs(text: str) -> Iterator[tuple[ast.stmt, ast.AST]]:
         (statement, owner)
         for owner in walk(module)
         for field in ("body", "orelse", "finalbody")
-        for statement in getattr(owner, field, None) or ()
-        if isinstance(statement, ast.stmt) and is_ellipsis(statement)
+        for statements in [getattr(owner, field, None)]
+        if isinstance(statements, list)  # of a lambda or a conditional expression it is an expression
+        for statement in statements
+        if is_ellipsis(statement)
     ]
     yield from sorted(found, key=lambda pair: (pair[0].lineno, pair[0].col_offset))
 

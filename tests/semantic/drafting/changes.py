@@ -253,6 +253,8 @@ CHANGES = [
     change("a property's body", pool("        return not self.free\n", "        return len(self.free) == 0\n")),
     change("a walrus", pool("        if count > len(self.free):\n", "        if count > (free := len(self.free)):\n            logger.debug(free)\n")),
     change("a comprehension", pool("        for index in indices:\n            self.free.append(index)\n", "        self.free += [index for index in indices if index >= 0]\n")),
+    change("a conditional expression beside an ellipsis", pool('            stream.write("...")\n', '            stream.write("..." if self.free else "")\n')),
+    change("a lambda beside an ellipsis", pool('            stream.write("...")\n', '            stream.write("...")\n            self.later = lambda: {row: 0 for row in self.free}\n')),
     change("a docstring", runner("    def finish(self, batch, rows):\n", "    def finish(self, batch, rows):\n        \"\"\"Give the rows back.\"\"\"\n")),
     change("two places in one function", runner("        hidden = batch.embed(rows)\n        hidden = hidden * 2\n        return hidden", "        hidden = batch.embed(rows, self.step)\n        hidden = hidden * 2\n        return hidden.contiguous()")),
     change("two functions", runner("return self.pool.alloc(len(batch))", "return self.pool.alloc(len(batch) + 1)"), runner("        self.pool.release(rows)", "        self.pool.release(rows[1:])")),
