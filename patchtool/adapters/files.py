@@ -30,10 +30,13 @@ def safe_join(root: Path, path: str) -> Path:
     if not parts or path.startswith("/") or ".." in parts or "\\" in path or "\0" in path:
         raise RefusedError(f"{path!r} is not a path inside {root}")
     joined = root.joinpath(*parts)
-    if not joined.resolve().is_relative_to(root.resolve()):
-        raise RefusedError(
-            f"{path!r} leads out of {root} through a symlink", hint="replace the symlink by a real folder"
-        )
+    prefix = os.fspath(root)
+    for part in parts:  # only a symlink can lead out; resolving every path takes ten times as long as looking for one
+        prefix = os.path.join(prefix, part)  # noqa: PTH118 -- a proof joins over a thousand paths
+        if os.path.islink(prefix) and not joined.resolve().is_relative_to(root.resolve()):  # noqa: PTH114
+            raise RefusedError(
+                f"{path!r} leads out of {root} through a symlink", hint="replace the symlink by a real folder"
+            )
     return joined
 
 
