@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import ast
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from patchtool.domain.imports import Modules, new_import_problems
+from patchtool.domain.imports import Modules, imports_of, new_import_problems, root_of
 from patchtool.domain.objects import blob_id
 from patchtool.domain.ports import Tree
+from patchtool.semantic.language.nodes import walk
+from patchtool.semantic.language.scopes import first_line
 from patchtool.semantic.language.source import Source
+
+_HOLDERS = (ast.stmt, ast.ExceptHandler, ast.match_case)
 
 
 class ImportLookup(NamedTuple):
@@ -42,9 +47,44 @@ def look_up_imports(before: Mapping[str, bytes], after: Mapping[str, Source], tr
         looked_up[path] = "" if data is None else blob_id(data)
         return data
 
-    old = {path: Source.parse(path, data).tree for path, data in before.items()}
-    new = {path: source.tree for path, source in after.items() if source.data != before.get(path)}
-    problems = list(new_import_problems(old, new, Modules(read)))
+    modules = Modules(read)
+    new = {p: s.tree for p, s in after.items() if s.data != before.get(p) and _may_import(before.get(p), s, modules)}
+    old = {path: Source.parse(path, before[path]).tree for path in new if path in before}
+    problems = list(new_import_problems(old, new, modules))
     missing = next((str(problem) for problem in problems if problem.verified), None)
     notes = tuple(f"not verified: {problem}" for problem in problems if not problem.verified)
     return ImportLookup(missing, notes, tuple(sorted(looked_up.items())))
+
+
+def _may_import(before: bytes | None, after: Source, modules: Modules) -> bool:
+    """Whether a changed statement is an import, or reads a name that the file imports from the tree.
+
+    Most edits do neither, and comparing all names of two versions of a file takes longer than parsing one.
+    """
+    if before is None:
+        return True
+    known = set(before.splitlines())
+    changed = {number for number, line in enumerate(after.data.splitlines(), start=1) if line not in known}
+    root = root_of(after.path)
+    imports = imports_of(after.tree, after.path)
+    local = {imported.local for imported in imports if modules.is_local(imported.module, root)}
+    return any(
+        isinstance(node, (ast.Import, ast.ImportFrom)) or (isinstance(node, ast.Name) and node.id in local)
+        for statement in _nodes_on(after.tree, changed)
+        for node in walk(statement)
+    )
+
+
+def _nodes_on(tree: ast.Module, lines: set[int]) -> Iterator[ast.AST]:
+    """Yield the largest nodes without statements inside that are on some of these lines."""
+    pending: list[ast.AST] = [*tree.body]
+    while pending:
+        node = pending.pop()
+        start = first_line(node) if isinstance(node, ast.stmt) else getattr(node, "lineno", None)
+        if start is not None and lines.isdisjoint(range(start, (getattr(node, "end_lineno", None) or start) + 1)):
+            continue
+        children = list(ast.iter_child_nodes(node))
+        if start is None or any(isinstance(child, _HOLDERS) for child in children):
+            pending += children
+        else:
+            yield node

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator
+from functools import cached_property
 
 from patchtool.semantic.language.nodes import walk
 from patchtool.semantic.language.scopes import Scope, ScopeNode, local_mro
@@ -12,7 +12,7 @@ from patchtool.semantic.language.source import Source
 from patchtool.semantic.matching.flow import DataFlow
 
 
-class Helpers(NamedTuple):
+class Helpers:
     """The functions that code of one class can call by name.
 
     Args:
@@ -20,8 +20,9 @@ class Helpers(NamedTuple):
         owner: The class; None for a function outside of classes.
     """
 
-    source: Source
-    owner: ast.ClassDef | None
+    def __init__(self, source: Source, owner: ast.ClassDef | None) -> None:
+        self.source = source
+        self.owner = owner
 
     def changed_arguments(self, call: ast.Call) -> list[ast.expr]:
         """Return the arguments of a call that the called function changes in place."""
@@ -65,17 +66,37 @@ class Helpers(NamedTuple):
 
     def _definition(self, call: ast.Call) -> ast.FunctionDef | None:
         """The function of this file that ``self.f()``, ``super().f()``, ``Class.f()`` or ``f()`` calls, or None."""
-        bodies: list[list[ast.stmt]] = []
         if isinstance(call.func, ast.Name):
-            name, bodies = call.func.id, [self.source.tree.body]
-        elif isinstance(call.func, ast.Attribute) and self.owner is not None:
-            receiver, name = call.func.value, call.func.attr
-            base = isinstance(receiver, ast.Call) and getattr(receiver.func, "id", "") == "super"
-            own = isinstance(receiver, ast.Name) and receiver.id in ("self", "cls", self.owner.name)
-            order = local_mro(self.source.tree, self.owner)
-            bodies = [definition.body for definition in order[base:]] if base or own else []
-        for body in bodies:
-            for statement in body:
-                if isinstance(statement, ast.FunctionDef) and statement.name == name:
-                    return statement
-        return None
+            return self._functions.get(call.func.id)
+        if not isinstance(call.func, ast.Attribute) or self.owner is None:
+            return None
+        receiver, name = call.func.value, call.func.attr
+        if isinstance(receiver, ast.Name) and receiver.id in ("self", "cls", self.owner.name):
+            return self._methods.get(name)
+        base = isinstance(receiver, ast.Call) and getattr(receiver.func, "id", "") == "super"
+        return self._base_methods.get(name) if base else None
+
+    @cached_property
+    def _functions(self) -> dict[str, ast.FunctionDef]:
+        return _by_name([self.source.tree.body])
+
+    @cached_property
+    def _methods(self) -> dict[str, ast.FunctionDef]:
+        return _by_name(self._class_bodies)
+
+    @cached_property
+    def _base_methods(self) -> dict[str, ast.FunctionDef]:
+        return _by_name(self._class_bodies[1:])
+
+    @cached_property
+    def _class_bodies(self) -> list[list[ast.stmt]]:
+        return [] if self.owner is None else [each.body for each in local_mro(self.source.tree, self.owner)]
+
+
+def _by_name(bodies: Iterable[list[ast.stmt]]) -> dict[str, ast.FunctionDef]:
+    """The functions of some blocks; of two with the same name, the first."""
+    functions: dict[str, ast.FunctionDef] = {}
+    for statement in (statement for body in bodies for statement in body):
+        if isinstance(statement, ast.FunctionDef):
+            functions.setdefault(statement.name, statement)
+    return functions

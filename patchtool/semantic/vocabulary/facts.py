@@ -11,7 +11,7 @@ from patchtool.semantic.language.nodes import walk
 from patchtool.semantic.language.scopes import Problem, Scope, find_scope, local_mro, symbols
 from patchtool.semantic.language.source import Source
 from patchtool.semantic.matching.analysis import Match, ScopeAnalysis, bound_nodes
-from patchtool.semantic.matching.flow import constant_truth
+from patchtool.semantic.matching.flow import DataFlow, constant_truth
 from patchtool.semantic.matching.template import template
 from patchtool.semantic.matching.unify import Bindings
 from patchtool.semantic.vocabulary.goals import Constraint, filter_matches
@@ -97,8 +97,9 @@ class Called(_ClassFact):
         for owner in owners:
             for method in (m for m in owner.body if isinstance(m, ast.FunctionDef) and m.name != name):
                 analysis = ScopeAnalysis(source, Scope(method.name, method, (source.tree, owner)))
-                flow = analysis.flow
-                if any(flow is not None and flow.reachable(match.statement) for match in analysis.find(call, {})):
+                calls = analysis.find(call, {})
+                flow = DataFlow(method) if calls else None  # what other functions change does not matter here
+                if flow is not None and any(flow.reachable(match.statement) for match in calls):
                     return None
         return f"does not call self.{name}() in {owners[0].name}"
 
