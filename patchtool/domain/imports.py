@@ -247,8 +247,8 @@ def _import_problems(path: str, old: ast.Module, new: ast.Module, modules: Modul
     known = {imported.target for imported in imports_of(old, path)}
     packages = {module.partition(".")[0] for module, _ in known} | set(sys.stdlib_module_names)
     imports = list(imports_of(new, path))
-    used_before = set(_uses(old))
-    uses = {use: line for use, line in _uses(new).items() if use not in used_before}
+    used_before = set(uses_of(ast.walk(old)))
+    uses = {use: line for use, line in uses_of(ast.walk(new)).items() if use not in used_before}
     for imported in imports:
         is_new = imported.target not in known
         used_at = min((line for use, line in uses.items() if use[0] == imported.local), default=0)
@@ -283,14 +283,14 @@ def _attribute_problems(
             yield ImportProblem(path, line, reason)
 
 
-def _uses(tree: ast.Module) -> dict[tuple[str, str], int]:
-    """Names that code reads, each alone and with the attribute that is read of it, with the first line.
+def uses_of(nodes: Iterable[ast.AST]) -> dict[tuple[str, str], int]:
+    """Return the names that code reads, each alone and with the attribute that is read of it, with the first line.
 
-    A name that the file also binds in another way than by imports is left out.
+    A name that the nodes also bind, in another way than by imports, is left out.
     """
     uses: dict[tuple[str, str], int] = {}
     bound: set[str] = set()
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and isinstance(node.ctx, ast.Load):
             uses.setdefault((node.value.id, node.attr), node.lineno)
         elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):

@@ -118,7 +118,7 @@ def _look_up_imports(judgement: Judgement, targets: Targets, tree: Tree) -> Judg
     """Refuse a rendering that imports what the tree does not have; a case has no tree to look in."""
     if not judgement.contents or isinstance(tree, _FewFilesTree):
         return judgement
-    before = {source.path: source.data for source in targets.sources.values()}
+    before = {source.path: source.data for source in targets.sources.values()}  # their trees hold the edits by now
     after = {path: Source.parse(path, data) for path, data in judgement.contents.items()}
     lookup = look_up_imports(before, after, tree)
     judgement = judgement._replace(notes=(*judgement.notes, *lookup.notes), looked_up=lookup.looked_up)

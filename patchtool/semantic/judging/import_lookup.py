@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from patchtool.domain.imports import Modules, imports_of, new_import_problems, root_of
+from patchtool.domain.imports import Modules, imports_of, new_import_problems, uses_of
 from patchtool.domain.objects import blob_id
 from patchtool.domain.ports import Tree
 from patchtool.semantic.language.nodes import walk
@@ -47,17 +47,17 @@ def look_up_imports(before: Mapping[str, bytes], after: Mapping[str, Source], tr
         looked_up[path] = "" if data is None else blob_id(data)
         return data
 
-    modules = Modules(read)
-    new = {p: s.tree for p, s in after.items() if s.data != before.get(p) and _may_import(before.get(p), s, modules)}
+    new = {path: source.tree for path, source in after.items() if _may_import(before.get(path), source)}
     old = {path: Source.parse(path, before[path]).tree for path in new if path in before}
+    modules = Modules(read)
     problems = list(new_import_problems(old, new, modules))
     missing = next((str(problem) for problem in problems if problem.verified), None)
     notes = tuple(f"not verified: {problem}" for problem in problems if not problem.verified)
     return ImportLookup(missing, notes, tuple(sorted(looked_up.items())))
 
 
-def _may_import(before: bytes | None, after: Source, modules: Modules) -> bool:
-    """Whether a changed statement is an import, or reads a name that the file imports from the tree.
+def _may_import(before: bytes | None, after: Source) -> bool:
+    """Whether a changed statement is an import, or makes a use of an imported name that the file did not make before.
 
     Most edits do neither, and comparing all names of two versions of a file takes longer than parsing one.
     """
@@ -65,14 +65,12 @@ def _may_import(before: bytes | None, after: Source, modules: Modules) -> bool:
         return True
     known = set(before.splitlines())
     changed = {number for number, line in enumerate(after.data.splitlines(), start=1) if line not in known}
-    root = root_of(after.path)
-    imports = imports_of(after.tree, after.path)
-    local = {imported.local for imported in imports if modules.is_local(imported.module, root)}
-    return any(
-        isinstance(node, (ast.Import, ast.ImportFrom)) or (isinstance(node, ast.Name) and node.id in local)
-        for statement in _nodes_on(after.tree, changed)
-        for node in walk(statement)
-    )
+    nodes = [node for statement in _nodes_on(after.tree, changed) for node in walk(statement)]
+    if any(isinstance(node, (ast.Import, ast.ImportFrom)) for node in nodes):
+        return True
+    imported = {name.local for name in imports_of(after.tree, after.path)}
+    uses = {use for use in uses_of(nodes) if use[0] in imported}
+    return bool(uses) and not uses <= uses_of(ast.walk(Source.parse(after.path, before).tree)).keys()
 
 
 def _nodes_on(tree: ast.Module, lines: set[int]) -> Iterator[ast.AST]:
