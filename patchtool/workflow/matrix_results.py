@@ -19,7 +19,7 @@ from patchtool.matrix.release_trees import LAYOUT
 from patchtool.matrix.verdict import CellVerdict, PatchProof
 from patchtool.workflow.matrix_run import MatrixRun
 from patchtool.workflow.matrix_trees import BaseTree
-from patchtool.workflow.proofs import STORED, tests_of
+from patchtool.workflow.proofs import stored_proofs, tests_of
 from patchtool.workflow.rendering import Rendering, render
 from patchtool.workflow.session import Session
 from patchtool.workflow.siblings import required_by
@@ -62,7 +62,7 @@ def record_proofs(session: Session, run: MatrixRun) -> list[str]:
             notes.append(f"nothing is recorded: {changed} changed while it was tested")
             continue
         if record.patches:
-            folder = session.store.path / STORED
+            folder = stored_proofs(session)
             folder.mkdir(parents=True, exist_ok=True)
             atomic_write(folder / f"{record.key}.json", write_record(record))
             notes.append(f"the store records the proofs of {record.where}" if base.stored is None else "")

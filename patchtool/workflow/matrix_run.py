@@ -120,9 +120,10 @@ def run_matrix(session: Session, options: MatrixOptions) -> MatrixRun:
         cells = [cell for cell in cells if failed is None or cell.id in failed or cell.test.gate]
     results = _run_cells(session, cells, bases, cache, options)
     files = {test.name: Path(test.path) for test in tests}
-    verdicts = cell_verdicts(results, tests_seen_red(session.store.path, files))
+    proven_red = session.store.beside("proven-red.json")
+    verdicts = cell_verdicts(results, tests_seen_red(proven_red, files))
     red = [r.cell.test.name for r in results if r.cell.expected is Colour.RED and r.outcome is Outcome.FAILED]
-    record_red(session.store.path, files, red)
+    record_red(proven_red, files, red)
     cache.record_run(verdicts)
     proofs = [proof for series in states for proof in patch_proofs(series, verdicts)]
     notes = [note for base in bases for note in base.notes] + [note for plan in plans for note in plan.notes]
@@ -139,7 +140,7 @@ def _collect_tests(project: Project, patches: Sequence[str]) -> list[Test]:
 def _result_cache(session: Session, bases: Sequence[BaseTree], options: MatrixOptions) -> ResultCache:
     """Open the cache for trees in the store; the user's folder may change while it is tested, so it is not cached."""
     commits = {base.release: base.stored.commit for base in bases if base.stored is not None}
-    return ResultCache(session.store.path / "results", commits, fingerprint(options.python or sys.executable))
+    return ResultCache(session.store.beside("results"), commits, fingerprint(options.python or sys.executable))
 
 
 def _series_states(base: BaseTree, rendering: Rendering) -> SeriesStates:
@@ -173,7 +174,7 @@ def _parse(kind: type[_E], text: str) -> _E:
 def _run_cells(
     session: Session, cells: Sequence[Cell], bases: Sequence[BaseTree], cache: ResultCache, options: MatrixOptions
 ) -> list[CellResult]:
-    run_options = RunOptions(cache=session.store.path / "bytecode")
+    run_options = RunOptions(cache=session.store.beside("bytecode"))
     if options.python:
         run_options = replace(run_options, python=options.python)
     executor = create_executor(options.executor, ExecutorSettings(run_options, address=options.address))

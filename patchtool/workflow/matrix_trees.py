@@ -59,7 +59,9 @@ def base_trees(session: Session, matrix: Matrix, releases: Sequence[str], folder
 def _release_tree(session: Session, text: str | None) -> BaseTree:
     stored = named_release(session, text)
     store = session.store
-    folder = materialize(store.git, stored.commit, stored.tree, store.path / "trees", lock_timeout=session.lock_timeout)
+    folder = materialize(
+        store.git, stored.commit, stored.tree, store.beside("trees"), lock_timeout=session.lock_timeout
+    )
     return BaseTree(stored.release, store.tree(stored.commit), folder, stored=stored)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
+from pathlib import Path
 from typing import NamedTuple
 
 from patchtool.adapters.git.commit_tree import CommitTree
@@ -21,9 +22,6 @@ from patchtool.domain.state import Proof, State
 from patchtool.workflow.rendering import Rendering
 from patchtool.workflow.session import Session
 from patchtool.workflow.siblings import required_by
-
-STORED = "results/proofs"
-"""The folder in the store for records of trees, and of releases that the lock does not have."""
 
 _PROVABLE = (State.APPLIED, State.LANDED, State.PARTIAL, State.DRIFTED)
 
@@ -63,6 +61,11 @@ def with_proofs(session: Session, rendering: Rendering, tree: Tree, release: Rel
     return rendering._replace(patches=patches, on_other_bytes=other)
 
 
+def stored_proofs(session: Session) -> Path:
+    """The folder for records of trees, and of releases that the lock does not have."""
+    return session.store.beside("results") / "proofs"
+
+
 def tests_of(session: Session, info: PatchInfo) -> str:
     """The digest of a patch's tests."""
     return tests_digest(session.project.root / "patches" / info.name)
@@ -86,7 +89,7 @@ class _Proofs:
 
     @cached_property
     def _stored_records(self) -> list[ProofRecord]:
-        return list(read_records(self._session.store.path / STORED, self._release))
+        return list(read_records(stored_proofs(self._session), self._release))
 
     def _records(self, name: str) -> Iterator[ProofRecord]:
         """The records of a patch; those in the project belong to the lock, and count where it has the proof."""
@@ -158,7 +161,7 @@ class _Proofs:
 
 def record_of(session: Session, release: Release, commit: str) -> ProofRecord | None:
     """The record of a release in the store, which a run made before the lock had the release."""
-    records = read_records(session.store.path / STORED, release)
+    records = read_records(stored_proofs(session), release)
     return next((record for record in records if record.commit == commit), None)
 
 

@@ -77,7 +77,7 @@ class Session:
     @cached_property
     def cache(self) -> JudgementCache:
         """Judgements of earlier runs."""
-        return (JudgementCache if self.cache_writes else _ReadOnlyCache)(self.store.path / "judgements")
+        return (JudgementCache if self.cache_writes else _ReadOnlyCache)(self.store.beside("judgements"))
 
     @property
     def can_fetch(self) -> bool:

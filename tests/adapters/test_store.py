@@ -14,7 +14,7 @@ import pytest
 
 from patchtool.adapters.files import locked
 from patchtool.adapters.store import store as store_module
-from patchtool.adapters.store.store import Store
+from patchtool.adapters.store.store import NEIGHBOURS, Store
 from patchtool.domain.errors import EnvironmentFault, InputError, RefusedError
 from patchtool.domain.release import Release
 from tests.adapters.archives import FILES, METADATA, VERSION, entry, make_sdist, make_wheel
@@ -275,6 +275,18 @@ def test_foreign_folder_is_refused_and_unchanged(tmp_path: Path, path: Path) -> 
     with pytest.raises(InputError, match="letter"):
         Store(home).import_wheel(RELEASE, path, make_wheel(path))
     assert [each.name for each in home.iterdir()] == ["letter"]
+
+
+@pytest.mark.parametrize("name", sorted(NEIGHBOURS))
+def test_folder_with_what_is_kept_beside_the_store_becomes_one(store: Store, path: Path, name: str) -> None:
+    store.beside(name).mkdir(parents=True)
+    assert store.release(RELEASE) is None
+    assert store.import_wheel(RELEASE, path, make_wheel(path)) == store.release(RELEASE)
+
+
+def test_nothing_else_may_be_kept_beside_the_store(store: Store) -> None:
+    with pytest.raises(ValueError, match="letter"):
+        store.beside("letter")
 
 
 def test_file_is_not_a_store(tmp_path: Path, path: Path) -> None:

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     """Called with the bytes so far and the total."""
 
 VARIABLE = "PATCHTOOL_STORE"
+NEIGHBOURS = frozenset({"bytecode", "judgements", "proven-red.json", "results", "trees"})
+"""What the tool keeps in the store's folder beside the repository, maybe before the first release is imported."""
 _RELEASES = "refs/releases"
 _ARTIFACTS = "refs/artifacts"
 _INCOMING = "refs/incoming"
@@ -51,6 +53,12 @@ class Store:
         self.path = (path or default_path()).absolute()
         self.project = project
         self.git = Git(self.path)
+
+    def beside(self, name: str) -> Path:
+        """Where one of the store's `NEIGHBOURS` is; it need not exist."""
+        if name not in NEIGHBOURS:
+            raise ValueError(f"{name} is not in NEIGHBOURS: the store would be refused as another program's folder")
+        return self.path / name
 
     def releases(self) -> list[Release]:
         """All releases, oldest first."""
@@ -165,7 +173,7 @@ class Store:
             raise InputError(f"{self.path} is not a store: it is a file", hint=hint)
         # Another run may be creating the store at this moment.
         names = {entry.name for entry in self.path.iterdir() if not entry.name.endswith((".lock", ".pid", ".tmp"))}
-        foreign = sorted(names - {"HEAD", "objects", "refs", "config"})
+        foreign = sorted(names - {"HEAD", "objects", "refs", "config"} - NEIGHBOURS)
         if foreign:
             raise InputError(f"{self.path} is not a store: it has {foreign[0]!r}", hint=hint)
 
