@@ -7,18 +7,27 @@ what is applied. A file ``undo`` beside it exists during an unapply.
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from patchtool.adapters.files import atomic_write, safe_join, sync_folder
-from patchtool.domain.errors import EnvironmentFault
+from patchtool.adapters.worktree.ownership import foreign
+from patchtool.domain.errors import EnvironmentFault, RefusedError
 from patchtool.domain.objects import blob_id
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 _SCHEMA = 1
+_PATH = re.compile(r"python/(?:(?!\.{0,2}/|\.git/)[^/\\\0-\x1f]+/)+(?!\.{1,2}$)[^/\\\0-\x1f]+")
+_ORIGINAL = re.compile(r"originals/\d+")
+_BRANCH = re.compile(r"refs/heads/(?!.*\.\.)[^\0-\x20\x7f~^:?*\[\\]+")
+_ID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+_ENTRY = re.compile(r" |\d{1,6} (?:|[0-9a-f]{40}|[0-9a-f]{64})")
+_MODE = re.compile(r"[0-7]{1,3}")
 
 
 @dataclass(frozen=True)
@@ -95,16 +104,16 @@ class Journal:
         return self.folder / "lock"
 
     def applied(self) -> Applied | None:
-        """The applied series, None when there is none."""
-        return _load(self._applied)
+        """The applied series, None when there is none of ours."""
+        return self._load(self._applied)
 
     def pending(self) -> Applied | None:
-        """The write that did not complete, None when there is none."""
-        return _load(self._pending)
+        """The write that did not complete, None when there is none of ours."""
+        return self._load(self._pending)
 
     def unapplying(self) -> bool:
-        """Whether an unapply did not complete."""
-        return self._undo.exists()
+        """Whether an unapply of ours did not complete."""
+        return self._undo.exists() and not foreign(self.folder)
 
     def begin(self, planned: Applied, originals: dict[str, bytes | None]) -> None:
         """Record a write before its first change to the worktree; on disk when this returns."""
@@ -156,21 +165,50 @@ class Journal:
             )
         return content
 
+    def _load(self, file: Path) -> Applied | None:
+        return None if not file.exists() or foreign(self.folder) else read_record(file)
 
-def _load(file: Path) -> Applied | None:
+
+def read_record(file: Path) -> Applied | None:
+    """Read a record, which is in a state folder of our own, and check it nevertheless: others may write to the folder.
+
+    Raises:
+        RefusedError: It names something outside of the tree.
+        EnvironmentFault: It is damaged, or of another version of the tool.
+    """
     try:
         document: Any = json.loads(file.read_bytes())
     except FileNotFoundError:
         return None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise _unreadable(file, str(error)) from error
     try:
         if document.pop("schema") != _SCHEMA:
             raise _unreadable(file, "another version of patchtool wrote it")
         files = tuple(FileChange(**_tuples(change)) for change in document.pop("files"))
-        return Applied(files=files, **_tuples(document))
+        applied = Applied(files=files, **_tuples(document))
+        outside = list(_outside(applied))
     except (AttributeError, KeyError, TypeError) as error:
         raise _unreadable(file, str(error)) from error
+    if outside:
+        raise RefusedError(
+            f"the record {file} is refused: it names {outside[0]!r}",
+            hint=f"restore the patched files yourself, then remove {file.parent}",
+        )
+    return applied
+
+
+def _outside(applied: Applied) -> Iterator[str]:
+    """What a record must not name: a path outside of the package, a copy outside of the folder, no branch, no id."""
+    for change in applied.files:
+        entries = (" ".join(entry) for entry in (change.entry_before, change.entry_after))
+        known = [(_PATH, change.path), (_ORIGINAL, change.original), (_MODE, f"{change.mode:o}")]
+        known += [(_ENTRY, entry) for entry in entries]
+        yield from (text for pattern, text in known if not pattern.fullmatch(text))
+    branches = (name for name in (applied.branch, applied.head_branch) if name is not None)
+    yield from (name for name in branches if not _BRANCH.fullmatch(name))
+    ids = (*applied.commits, *(name for name in (applied.head, applied.tree) if name))
+    yield from (name for name in ids if not _ID.fullmatch(name))
 
 
 def _tuples(table: dict[str, Any]) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from patchtool.adapters.git.repository import IndexEntry, Repository
 from patchtool.adapters.worktree.applied_state import applied_state, read_originals
 from patchtool.adapters.worktree.blockers import READ_ONLY_HINT
 from patchtool.adapters.worktree.journal import Applied, Journal
+from patchtool.adapters.worktree.ownership import claim, foreign
 from patchtool.adapters.worktree.swap import restore_files
 from patchtool.domain.errors import EnvironmentFault, RefusedError
 
@@ -65,9 +66,15 @@ def unapply(worktree: Worktree, *, lock_timeout: float = LOCK_TIMEOUT) -> list[s
         Paths that were restored, in the git layout; empty when nothing was applied.
 
     Raises:
-        RefusedError: A patched file was edited or commits were added; names them, and nothing is changed.
+        RefusedError: A patched file was edited or commits were added, or another user wrote the record; names them,
+            and nothing is changed.
     """
     journal = Journal(worktree.state_dir)
+    if why := foreign(worktree.state_dir):
+        raise RefusedError(
+            f"the record of what is applied in {worktree.state_dir} is not acted on: {why}",
+            hint=f"restore the files from their release or with git, and remove {worktree.state_dir}",
+        )
     if not worktree.state_dir.is_dir():
         return []
     with locked_worktree(worktree, lock_timeout) as current:
@@ -143,7 +150,7 @@ def locked_worktree(worktree: Worktree, timeout: float) -> Iterator[Worktree]:
     """
     journal = Journal(worktree.state_dir)
     try:
-        journal.folder.mkdir(exist_ok=True)
+        claim(journal.folder)
         (journal.folder / "originals").mkdir(exist_ok=True)
     except OSError as error:
         if error.errno not in (errno.EACCES, errno.EPERM, errno.EROFS):

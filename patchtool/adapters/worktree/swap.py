@@ -51,6 +51,7 @@ def replace_files(worktree: Worktree, changes: tuple[FileChange, ...]) -> None:
     folders = set()
     for change in changes:
         file = worktree.on_disk(change.path)
+        refuse_linked_folder(worktree, change.path)
         if disk_id(worktree, change.path) != change.disk_before:
             raise RefusedError(f"{change.path} was edited while it was being patched", hint="run it again")
         staged_name(file).replace(file)
@@ -66,8 +67,11 @@ def restore_files(worktree: Worktree, changes: tuple[FileChange, ...], originals
         Paths that were restored.
 
     Raises:
-        RefusedError: A file has neither our bytes nor its original ones; names it, and nothing was changed.
+        RefusedError: A file has neither our bytes nor its original ones, or is reached through a link; names it, and
+            nothing was changed.
     """
+    for change in changes:
+        refuse_linked_folder(worktree, change.path)
     ids = {change.path: disk_id(worktree, change.path) for change in changes}
     edited = [change.path for change in changes if ids[change.path] not in (change.disk_before, change.disk_after)]
     if edited:
@@ -91,6 +95,18 @@ def restore_files(worktree: Worktree, changes: tuple[FileChange, ...], originals
         if not change.disk_before:
             _remove_empty_folders(file.parent, worktree.package)
     return restored
+
+
+def refuse_linked_folder(worktree: Worktree, path: str) -> None:
+    """Refuse a path that leads through a link, which somebody may have put there since the write was planned."""
+    for folder in worktree.on_disk(path).parents:
+        if folder == worktree.base:
+            return
+        if folder.is_symlink():
+            raise RefusedError(
+                f"{path} is reached through the symlink {folder}",
+                hint="replace the symlink by the folder, then run it again",
+            )
 
 
 def disk_id(worktree: Worktree, path: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +14,7 @@ from patchtool.adapters.git.checkout import discover
 from patchtool.adapters.git.repository import Repository
 from patchtool.adapters.worktree.journal import Journal
 from patchtool.adapters.worktree.layout import find_package
+from patchtool.adapters.worktree.ownership import foreign, free_name
 from patchtool.adapters.worktree.release_detection import release_from_files, release_from_tags
 from patchtool.domain.errors import RefusedError
 from patchtool.domain.objects import blob_id
@@ -161,6 +162,15 @@ def open_worktree(path: Path) -> Worktree:
         # In a bare repository, or one that git distrusts, that is the better explanation.
         discover(path.resolve())
         raise
+    worktree = _located(package, notes)
+    if why := foreign(worktree.state_dir):
+        aside = free_name(worktree.state_dir)
+        note = f"the record in {worktree.state_dir} is not acted on: {why}; a write moves it to {aside.name}"
+        return replace(worktree, notes=(*worktree.notes, note))
+    return worktree
+
+
+def _located(package: Path, notes: tuple[str, ...]) -> Worktree:
     checkout = discover(package.parent)
     if checkout is None:
         return Worktree(package, None, notes)

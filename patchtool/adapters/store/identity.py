@@ -1,0 +1,73 @@
+"""A secret of this user on this machine, kept beside the store: what it signs, nobody else has written."""
+
+from __future__ import annotations
+
+import os
+import stat
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from patchtool.adapters.store.store import VARIABLE, default_path
+from patchtool.domain.errors import EnvironmentFault
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_SIZE = 32
+
+
+def read_identity() -> bytes | None:
+    """Read the secret; None where there is none, or one that another user can read or has made."""
+    try:
+        handle = os.open(_file(), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        return None
+    with os.fdopen(handle, "rb") as file:
+        found = os.fstat(handle)
+        own = stat.S_ISREG(found.st_mode) and found.st_uid == os.geteuid() and not found.st_mode & 0o077
+        secret = file.read(_SIZE + 1) if own else b""
+    return secret if len(secret) == _SIZE else None
+
+
+def make_identity() -> bytes:
+    """Read the secret, or make one; runs at the same time get the same.
+
+    Raises:
+        EnvironmentFault: It cannot be stored.
+    """
+    file = _file()
+    temporary = file.with_name(f".{file.name}.{os.urandom(6).hex()}.tmp")
+    known = read_identity()
+    if known is not None:
+        return known
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(os.urandom(_SIZE))
+            stream.flush()
+            os.fsync(handle)
+        with suppress(FileExistsError):  # another run was faster
+            os.link(temporary, file)
+    except OSError as error:
+        raise _unusable(file, str(error)) from error
+    finally:
+        with suppress(OSError):
+            temporary.unlink()
+    made = read_identity()
+    if made is None:
+        raise _unusable(file, "it is damaged, or another user can read it")
+    return made
+
+
+def _file() -> Path:
+    # By user, because a store may be shared, and `sudo` may keep HOME.
+    return default_path().with_name(f"identity-{os.geteuid()}")
+
+
+def _unusable(file: Path, cause: str) -> EnvironmentFault:
+    return EnvironmentFault(
+        f"{file}, by which later runs know what this one wrote, cannot be used",
+        hint=f"set {VARIABLE} to a path in a folder that you can write to, or remove that file",
+        cause=cause,
+    )

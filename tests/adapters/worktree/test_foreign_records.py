@@ -1,0 +1,245 @@
+"""A record that came with a tree is not acted on: nothing outside of the tree is touched, and the user is told."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from patchtool.adapters.worktree import open_worktree, read_applied, recover, unapply, write
+from patchtool.adapters.worktree.journal import Applied, FileChange
+from patchtool.domain.errors import RefusedError
+from patchtool.domain.objects import blob_id
+from tests.adapters.worktree.conftest import BRANCH, A, snapshot
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.adapters.worktree.conftest import Lab
+
+SECRET = b"the person's own file\n"
+EVIL = b"what the attacker wants to be there\n"
+
+
+def _record(path: str, *, branch: str | None = None, original: str = "originals/0", mode: int = 0o755) -> bytes:
+    change = FileChange(path, blob_id(EVIL), blob_id(SECRET), blob_id(EVIL), blob_id(SECRET), original, mode)
+    applied = Applied("v0.5.13", "0" * 64, (("first", "0" * 64),), (change,), branch=branch, head_branch=branch)
+    return json.dumps({"schema": 1, **asdict(applied)}).encode()
+
+
+def _plant(state: Path, name: str, record: bytes) -> None:
+    (state / "originals").mkdir(parents=True)
+    (state / "originals/0").write_bytes(EVIL)
+    (state / name).write_bytes(record)
+    (state / "owner").write_text(f"{state}\n{state.stat().st_ino}\n{'0' * 64}")
+
+
+OUTSIDE = {
+    "parents": "python/../../secret",
+    "parents-below-the-package": "python/sglang/../../../secret",
+    "absolute": "{secret}",
+    "absolute-below-python": "python/{secret}",
+    "inside": A,
+}
+NAMES = ("journal.json", "applied.json", "undo")
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("path", OUTSIDE)
+def test_record_in_a_downloaded_tree_is_not_acted_on(lab: Lab, name: str, path: str) -> None:
+    root = lab.package(lab.folder / "wheel").parent
+    secret = lab.folder / "secret"
+    secret.write_bytes(SECRET)
+    record = _record(OUTSIDE[path].format(secret=secret))
+    _plant(root / ".patchtool", "applied.json" if name == "undo" else name, record)
+    if name == "undo":
+        (root / ".patchtool/undo").touch()
+    worktree = open_worktree(root)
+    assert [note for note in worktree.notes if "is not acted on: this user did not write it" in note]
+    assert read_applied(worktree) is None
+    assert recover(worktree) is None
+    with pytest.raises(RefusedError, match="is not acted on"):
+        unapply(worktree)
+    pristine = {k: v for k, v in snapshot(root).items() if ".patchtool" not in k}
+    assert write(worktree, lab.series(), commit=True, branch=BRANCH).changed
+    assert (root / ".patchtool.foreign/originals/0").read_bytes() == EVIL
+    unapply(open_worktree(root))
+    assert {k: v for k, v in snapshot(root).items() if ".patchtool" not in k} == pristine
+    assert secret.read_bytes() == SECRET
+
+
+@pytest.mark.parametrize("name", NAMES[:2])
+def test_record_in_the_git_folder_of_a_downloaded_tree_is_not_acted_on(lab: Lab, name: str) -> None:
+    root = lab.checkout()
+    _plant(root / ".git/patchtool", name, _record(A, branch="refs/heads/main"))
+    before = snapshot(root)
+    with pytest.raises(RefusedError, match="is not acted on"):
+        unapply(open_worktree(root))
+    assert recover(open_worktree(root)) is None
+    assert snapshot(root) == before
+    assert lab.git(root, "branch", "--show-current") == "main"
+
+
+def _link(state: Path, target: Path) -> None:
+    state.symlink_to(target)
+
+
+def _entry(name: str) -> Callable[[Path, Path], None]:
+    def plant(state: Path, target: Path) -> None:
+        (state / name).parent.mkdir(parents=True)
+        (state / name).symlink_to(target / "file" if name != "originals" else target)
+
+    return plant
+
+
+def _hard_link(state: Path, target: Path) -> None:
+    state.mkdir()
+    os.link(target / "file", state / "lock")
+
+
+def _fifo(state: Path, target: Path) -> None:
+    state.mkdir()
+    os.mkfifo(state / "applied.json")
+
+
+def _file(state: Path, target: Path) -> None:
+    state.write_bytes(EVIL)
+
+
+def _dangling(state: Path, target: Path) -> None:
+    state.symlink_to(target / "none")
+
+
+def _loop(state: Path, target: Path) -> None:
+    state.symlink_to(state)
+
+
+def _huge(state: Path, target: Path) -> None:
+    state.mkdir()
+    with (state / "applied.json").open("wb") as record:
+        record.truncate(1 << 40)
+
+
+LINKS: dict[str, Callable[[Path, Path], None]] = {
+    "folder": _link,
+    "dangling": _dangling,
+    "loop": _loop,
+    "lock": _entry("lock"),
+    "lock-pid": _entry("lock.pid"),
+    "originals": _entry("originals"),
+    "original": _entry("originals/0"),
+    "journal": _entry("journal.json"),
+    "applied": _entry("applied.json"),
+    "undo": _entry("undo"),
+    "owner": _entry("owner"),
+    "hard-link": _hard_link,
+    "fifo": _fifo,
+    "file": _file,
+    "huge": _huge,
+}
+
+
+@pytest.mark.parametrize("kind", LINKS)
+@pytest.mark.parametrize("where", ["folder", "git"])
+def test_state_folder_that_leads_elsewhere_is_not_followed(lab: Lab, kind: str, where: str) -> None:
+    root = lab.package(lab.folder / "wheel").parent if where == "folder" else lab.checkout()
+    target = lab.folder / "target"
+    (target / "originals").mkdir(parents=True)
+    for name in ("file", "applied.json", "originals/0", "lock"):
+        (target / name).write_bytes(SECRET)
+    LINKS[kind](root / (".patchtool" if where == "folder" else ".git/patchtool"), target)
+    before = snapshot(target)
+    worktree = open_worktree(root)
+    assert "is not acted on" in worktree.notes[-1]
+    with pytest.raises(RefusedError, match="is not acted on"):
+        unapply(worktree)
+    pristine = snapshot(worktree.package)
+    assert write(worktree, lab.series(), commit=True, branch=BRANCH).changed
+    assert unapply(open_worktree(root))
+    assert snapshot(worktree.package) == pristine
+    assert snapshot(target) == before
+
+
+CHANGES: dict[str, dict[str, Any]] = {
+    "git-folder": {"path": "python/.git/config"},
+    "not-in-the-package": {"path": "python/x.py"},
+    "line-break": {"path": "python/sglang/a\nb.py"},
+    "empty-part": {"path": "python/sglang//a.py"},
+    "original": {"original": "originals/../../../secret"},
+    "mode": {"mode": 0o4755},
+    "entry": {"entry_before": ["100644", "HEAD"]},
+    "type": {"path": 1},
+    "missing": {"disk_before": None, "original": None},
+}
+HEADERS: dict[str, dict[str, Any]] = {
+    "branch-is-an-option": {"branch": "--stdin"},
+    "branch-is-another-ref": {"branch": "refs/remotes/origin/main"},
+    "head-branch": {"head_branch": "refs/heads/../../config"},
+    "commit": {"commits": ["HEAD"]},
+    "head": {"head": "--git-dir=/tmp"},
+    "tree": {"tree": "HEAD"},
+    "deep": {"patches": "deep"},
+}
+
+
+@pytest.mark.parametrize("name", [*CHANGES, *HEADERS])
+def test_record_that_was_changed_in_our_own_folder_is_refused(lab: Lab, name: str) -> None:
+    root = lab.checkout()
+    write(open_worktree(root), lab.series(), commit=True, branch=BRANCH)
+    file = root / ".git/patchtool/applied.json"
+    record = json.loads(file.read_bytes())
+    record["files"][0].update(CHANGES.get(name, {}))
+    record.update(HEADERS.get(name, {}))
+    text = json.dumps(record).replace('"deep"', "[" * 100_000)
+    file.write_text(text)
+    before = snapshot(root)
+    with pytest.raises(Exception, match=r"is refused: it names|cannot be read") as caught:
+        unapply(open_worktree(root))
+    assert str(root) in caught.value.hint  # type: ignore[attr-defined]
+    assert snapshot(root) == before
+
+
+def test_records_of_another_user_machine_or_tree_are_foreign(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = lab.package(lab.folder / "wheel").parent
+    write(open_worktree(root), lab.series(), commit=True, branch=BRANCH)
+    copy = lab.folder / "copy"
+    shutil.copytree(root, copy)
+    assert read_applied(open_worktree(root))
+    assert read_applied(open_worktree(copy)) is None
+    monkeypatch.setenv("XDG_CACHE_HOME", str(lab.folder / "elsewhere"))
+    assert read_applied(open_worktree(root)) is None
+
+
+def test_a_tree_that_was_moved_keeps_its_record(lab: Lab) -> None:
+    root = lab.package(lab.folder / "wheel").parent
+    before = snapshot(root)
+    write(open_worktree(root), lab.series(), commit=True, branch=BRANCH)
+    moved = root.rename(lab.folder / "moved")
+    assert unapply(open_worktree(moved))
+    assert snapshot(moved) == before
+
+
+@pytest.mark.parametrize("spoiled", ["link", "readable", "short"])
+def test_identity_that_others_may_know_is_refused(lab: Lab, spoiled: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    cache = lab.folder / "cache"
+    monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
+    root = lab.package(lab.folder / "wheel").parent
+    write(open_worktree(root), lab.series(), commit=True, branch=BRANCH)
+    identity = next((cache / "patchtool").glob("identity-*"))
+    assert identity.stat().st_mode & 0o777 == 0o600
+    if spoiled == "link":
+        identity.rename(lab.folder / "key")
+        identity.symlink_to(lab.folder / "key")
+    elif spoiled == "readable":
+        identity.chmod(0o644)
+    else:
+        identity.write_bytes(b"")
+    assert read_applied(open_worktree(root)) is None
+    other = lab.package(lab.folder / "other").parent
+    with pytest.raises(Exception, match="cannot be used"):
+        write(open_worktree(other), lab.series(), commit=True, branch=BRANCH)
