@@ -21,6 +21,7 @@ from patchtool.domain.state import State
 from patchtool.semantic.judge import judge_patch
 from patchtool.semantic.load import load_codemod
 from patchtool.semantic.vocabulary.patch import SemanticPatch
+from patchtool.semantic.vocabulary.renames import Rename
 
 _ROOT = "python/"
 
@@ -59,6 +60,8 @@ class PatchCommand(CodemodCommand):
         judgement = _judge_files(self.info, self.patch, files)[target]
         for note in judgement.notes:
             self.warn(note)
+        if any(isinstance(rule.edit, Rename) for rule in self.patch.all_rules()):
+            self.warn("other files are not searched for readers of a renamed name; patchtool apply does that")
         if target not in judgement.contents:
             raise SkipFile(f"{self.info.name} is {judgement.state.value}")
         return cst.parse_module(judgement.contents[target])

@@ -18,6 +18,7 @@ from patchtool.semantic.vocabulary.additions import (
     remove_definition,
     remove_import,
     remove_parameter,
+    rename,
     wrap,
 )
 from patchtool.semantic.vocabulary.facts import Fact
@@ -85,6 +86,7 @@ __all__ = [
     "remove_definition",
     "remove_import",
     "remove_parameter",
+    "rename",
     "replace",
     "same_rows",
     "transform",

@@ -18,11 +18,12 @@ from patchtool.semantic.judging.examine import RuleVerdict, examine
 from patchtool.semantic.judging.facts import missing_facts
 from patchtool.semantic.judging.import_lookup import look_up_imports
 from patchtool.semantic.judging.kinds import RecordedKinds
-from patchtool.semantic.language.scopes import DEFINITIONS, PLAIN, kind_of
+from patchtool.semantic.language.scopes import DEFINITIONS, PLAIN, Scope, find_scope, kind_of
 from patchtool.semantic.language.source import ParseError, Source
 from patchtool.semantic.vocabulary.goals import GoalStatus
 from patchtool.semantic.vocabulary.imports import ImportEdit
 from patchtool.semantic.vocabulary.patch import Rule, SemanticPatch
+from patchtool.semantic.vocabulary.renames import Rename
 from patchtool.semantic.writing.errors import CannotWrite
 
 
@@ -78,7 +79,8 @@ def judge_patch(
         return judgement.with_state(State.CONFLICT, "fact-missing", missing)
     if not decision.state.changes_tree:
         return judgement
-    return _look_up_imports(_render(patch, rules, kinds, decision, targets, added, judgement), targets, tree)
+    judgement = _render(patch, rules, kinds, decision, targets, added, judgement, tree)
+    return _look_up_imports(judgement, targets, tree)
 
 
 def _render(
@@ -89,12 +91,15 @@ def _render(
     targets: Targets,
     added: AddedFiles,
     judgement: Judgement,
+    tree: Tree,
 ) -> Judgement:
     from patchtool.semantic.writing.comments import lost_comments  # late: a landed patch writes nothing
+    from patchtool.semantic.writing.renaming import check_renames
     from patchtool.semantic.writing.write import write_rules
 
     try:
         after = write_rules(decision.write, targets.sources)
+        judgement = check_renames(decision.write, after, tree, judgement)
     except CannotWrite as error:
         return judgement.with_state(State.CONFLICT, error.reason, error.detail)
     outcome = decide(_examine_all(patch, rules, after, kinds), independent=patch.independent)
@@ -142,7 +147,19 @@ def _examine_all(
     """Examine every rule; names that one rule finds are used by the next."""
     names = dict(patch.names)
     aliases = frozenset(name for rule in rules if isinstance(rule.edit, ImportEdit) for name in rule.edit.aliases)
-    return [examine(rule, sources[rule.target], names, kinds, aliases) for rule in rules]
+    named = [_as_renamed(rule, rules, sources[rule.target]) for rule in rules]
+    return [examine(rule, sources[rule.target], names, kinds, aliases) for rule in named]
+
+
+def _as_renamed(rule: Rule, rules: Sequence[Rule], source: Source) -> Rule:
+    """The rule with its scope as other rules of the patch rename it, where they have."""
+    scope = rule.scope
+    for other in rules:
+        if isinstance(other.edit, Rename) and other.target == rule.target and other is not rule:
+            old, new = (f"{other.scope}.{name}".lstrip(".") for name in (other.edit.old, other.edit.new))
+            scope = f"{new}{scope[len(old) :]}" if f"{scope}.".startswith(f"{old}.") else scope
+    lost = scope != rule.scope and not isinstance(find_scope(source, rule.scope), Scope)
+    return replace(rule, scope=scope) if lost else rule
 
 
 def _read_targets(info: PatchInfo, rules: Sequence[Rule], tree: Tree, release: Release | None) -> Targets | Judgement:

@@ -9,6 +9,7 @@ folders ``before``, ``after``, ``landed`` and ``conflict``, by their paths in th
 from __future__ import annotations
 
 import ast
+import keyword
 import traceback
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
@@ -27,6 +28,7 @@ from patchtool.semantic.vocabulary.changes import AddArgument, AddDecorator, Add
 from patchtool.semantic.vocabulary.edits import Edit, MethodEdit
 from patchtool.semantic.vocabulary.goals import Goal
 from patchtool.semantic.vocabulary.patch import Rule, SemanticPatch, Transform
+from patchtool.semantic.vocabulary.renames import Rename
 
 _TEMPLATES = frozenset(
     {"anchor", "pattern", "patterns", "mention", "mentions", "uses", "forms", "ahead_of", "apart"}
@@ -128,6 +130,10 @@ def _check_rule(info: PatchInfo, rule: Rule, names: Mapping[str, str]) -> Iterat
         yield rule.name, "no-goal", f"{rule.name}: states no goal, so it can never be judged landed"
     if rule.defect is None and isinstance(rule.edit, Edit | MethodEdit) and not rule.replaces:
         yield rule.name, "no-defect", f"{rule.name}: an insertion must state the defect it fixes"
+    if isinstance(rule.edit, Rename):
+        for name in (rule.edit.old, rule.edit.new):
+            if not name.isidentifier() or keyword.iskeyword(name):
+                yield name, "not-a-name", f"{rule.name}: {name!r} is no name of Python"
     where = dict(rule.edit.where) if isinstance(rule.edit, Edit) else {}
     for hole in [*rule.roles, *names, *where]:
         if not is_hole(hole):

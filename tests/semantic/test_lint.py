@@ -36,6 +36,7 @@ DIAGNOSTICS = [
     ("not-a-hole", '    scope = "f"', '    scope = "f"\n    roles = {"x": param("x")}', "not-a-hole", 7),
     ("no-goal", 'goals = (goal("two", "use(A_, 2)"),)', "goals = ()", "no-goal", 5),
     ("no-defect", 'replace("use(A_)", "use(A_, 2)")', 'insert_before("use(A_)", "use(A_, 2)")', "no-defect", 5),
+    ("name", 'replace("use(A_)", "use(A_, 2)")', 'rename("use", "a b")', "not-a-name", 7),
     ("fact", '    scope = "f"', '    facts = (Fact("n.py", "", "x", "y"),)\n    scope = "f"', "fact-not-read", 6),
     ("target", "    edit = replace", '    edit = None\n    rules = (Rule("r", "f", replace("a()", "b()"), (goal("g", "b()"),), target="n.py"),)\n    unused = replace', "target-unknown", 8),
 ]  # fmt: skip

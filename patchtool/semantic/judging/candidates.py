@@ -94,7 +94,7 @@ def _query(rule: Rule) -> Query | None:
 
 def _symbol(rule: Rule, *, scope_missing: bool) -> str:
     """The definition that the rule needs."""
-    near = getattr(rule.edit, "behind", "") or getattr(rule.edit, "before", "")
+    near = next((name for field in ("behind", "before", "old") if (name := getattr(rule.edit, field, ""))), "")
     return f"{rule.scope}.{near}".lstrip(".") if near.isidentifier() and not scope_missing else rule.scope
 
 

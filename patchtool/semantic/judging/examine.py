@@ -19,6 +19,7 @@ from patchtool.semantic.vocabulary.goals import Goal, GoalStatus, SearchResult
 from patchtool.semantic.vocabulary.guards import AnyBranch
 from patchtool.semantic.vocabulary.methods import Method
 from patchtool.semantic.vocabulary.patch import Rule, Transform
+from patchtool.semantic.vocabulary.renames import Renaming
 
 
 @dataclass
@@ -41,7 +42,7 @@ class RuleVerdict:
     analyses: list[ScopeAnalysis] = field(default_factory=list)
     goals: dict[str, SearchResult] = field(default_factory=dict)
     matches: list[tuple[ScopeAnalysis, Match]] = field(default_factory=list)
-    replacements: list[tuple[ScopeAnalysis, Replacement | InPlace]] = field(default_factory=list)
+    replacements: list[tuple[ScopeAnalysis, Replacement | InPlace | Renaming]] = field(default_factory=list)
     problem: Problem | None = None
     violation: str | None = None
 
@@ -205,7 +206,7 @@ def _find_sites(verdict: RuleVerdict, analysis: ScopeAnalysis, env: Bindings, va
     elif len(matches) != rule.sites:
         few = len(matches) < rule.sites
         found = f"{len(matches)} site{'' if len(matches) == 1 else 's'}"
-        detail = f"{rule.name}: found {found} in {analysis.scope.symbol}, expected {rule.sites}"
+        detail = f"{rule.name}: found {found} in {analysis.scope.symbol or 'the module'}, expected {rule.sites}"
         verdict.add_problem(Problem("anchor-missing" if few else "sites-too-many", detail, ambiguous=not few))
     else:
         _plan_replacements(verdict, analysis, matches)

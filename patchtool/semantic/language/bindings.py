@@ -79,7 +79,7 @@ class Use(NamedTuple):
 
 
 class NameTable:
-    """The scopes of some code and the names that it reads.
+    """The scopes of some code, the names that it reads, and the nodes that bind names.
 
     Args:
         roots: A definition, whose own scope is then part of the table, or statements of any scope.
@@ -88,6 +88,7 @@ class NameTable:
     def __init__(self, roots: Iterable[ast.AST]) -> None:
         self.root = NameScope(None)
         self.uses: list[Use] = []
+        self.binders: list[tuple[ast.AST, NameScope]] = []
         self._stack: list[tuple[ast.AST, NameScope]] = [(node, self.root) for node in roots]
         while self._stack:
             self._visit(*self._stack.pop())
@@ -99,14 +100,14 @@ class NameTable:
 
     def _visit(self, node: ast.AST, scope: NameScope) -> None:
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-            scope.bound.add(node.name)
+            self._bound(node, scope, node.name)
             self._definition(node, scope)
         elif isinstance(node, ast.Lambda):
             self._function(node, scope, [node.body])
         elif isinstance(node, COMPREHENSIONS):
             self._comprehension(node, scope)
         elif isinstance(node, ast.NamedExpr):
-            next(s for s in scope.enclosing if not s.is_comprehension).bound.add(node.target.id)
+            self._bound(node.target, next(s for s in scope.enclosing if not s.is_comprehension), node.target.id)
             self._stack.append((node.value, scope))
         else:
             self._bind(node, scope)
@@ -115,19 +116,24 @@ class NameTable:
     def _bind(self, node: ast.AST, scope: NameScope) -> None:
         if isinstance(node, ast.Name):
             if isinstance(node.ctx, ast.Store):
-                scope.bound.add(node.id)
+                self._bound(node, scope, node.id)
             else:
                 self.uses.append(Use(node, scope))
         elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
             self.uses.append(Use(node.target, scope))
         elif isinstance(node, (ast.Import, ast.ImportFrom)):
-            scope.bound |= {alias.asname or alias.name.split(".")[0] for alias in node.names}
+            self._bound(node, scope, *(alias.asname or alias.name.split(".")[0] for alias in node.names))
         elif isinstance(node, (ast.ExceptHandler, ast.MatchAs, ast.MatchStar)) and node.name:
-            scope.bound.add(node.name)
+            self._bound(node, scope, node.name)
         elif isinstance(node, ast.MatchMapping) and node.rest:
-            scope.bound.add(node.rest)
+            self._bound(node, scope, node.rest)
         elif isinstance(node, (ast.Global, ast.Nonlocal)):
+            self.binders.append((node, scope))
             scope.outer |= set(node.names)
+
+    def _bound(self, node: ast.AST, scope: NameScope, *names: str) -> None:
+        scope.bound.update(names)
+        self.binders.append((node, scope))
 
     def _definition(self, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, scope: NameScope) -> None:
         self._stack += [(decorator, scope) for decorator in node.decorator_list]
@@ -144,7 +150,9 @@ class NameTable:
     ) -> None:
         spec = node.args
         parameters = [*spec.posonlyargs, *spec.args, *spec.kwonlyargs, *(a for a in (spec.vararg, spec.kwarg) if a)]
-        inner = NameScope(node, scope, {parameter.arg for parameter in parameters})
+        inner = NameScope(node, scope)
+        for parameter in parameters:
+            self._bound(parameter, inner, parameter.arg)
         outside = [*spec.defaults, *spec.kw_defaults, *(parameter.annotation for parameter in parameters)]
         self._stack += [(part, scope) for part in outside if part is not None]
         self._stack += [(part, inner) for part in body]

@@ -19,6 +19,7 @@ from patchtool.semantic.vocabulary.guards import Anywhere, Guard, Unconditional
 from patchtool.semantic.vocabulary.headers import ArgumentEdit, DecoratorEdit, ParameterEdit
 from patchtool.semantic.vocabulary.imports import ImportEdit
 from patchtool.semantic.vocabulary.removals import DefinitionRemoval, Removal
+from patchtool.semantic.vocabulary.renames import Rename
 
 _DOTS = re.compile(r"^(?P<indent>[ \t]*)\.\.\.[ \t]*$", re.MULTILINE)
 
@@ -104,6 +105,22 @@ def remove(anchor: str, *, within: Guard | None = None, **where: Constraint) -> 
 def remove_definition(name: str) -> DefinitionRemoval:
     """Remove a function, method, class or field from the scope, by its name."""
     return DefinitionRemoval(name)
+
+
+def rename(old: str, new: str, *, elsewhere: str = "") -> Rename:
+    """Rename what the scope binds, and every reader of it in the file.
+
+    Of a module that is a global name, also one that it imports; of a class a method or a field, with its subclasses in
+    the file and the keywords of its constructor; of a function a parameter, with the keywords of its calls, or a local
+    variable. Refused where the new name is taken, or where code here or in another file may mean the old one; other
+    rules of the patch can change that code.
+
+    Args:
+        old: The name.
+        new: The new one.
+        elsewhere: Why code that may mean the old name is right as it is; it is then listed as a note.
+    """
+    return Rename(old, new, elsewhere)
 
 
 def anywhere() -> Anywhere:

@@ -17,6 +17,7 @@ from patchtool.semantic.vocabulary.imports import ImportEdit
 from patchtool.semantic.vocabulary.methods import Method
 from patchtool.semantic.vocabulary.negatives import Defect, Negative, Never, Only, SameRows, Unmentioned, Unread
 from patchtool.semantic.vocabulary.removals import DefinitionRemoval, Removal
+from patchtool.semantic.vocabulary.renames import Rename
 
 if TYPE_CHECKING:
     import libcst
@@ -74,7 +75,9 @@ class Transform:
     replaces: ClassVar[bool] = True
 
 
-SelfDescribed = Definition | ImportEdit | ParameterEdit | ArgumentEdit | DecoratorEdit | Removal | DefinitionRemoval
+SelfDescribed = (
+    Definition | ImportEdit | ParameterEdit | ArgumentEdit | DecoratorEdit | Removal | DefinitionRemoval | Rename
+)
 """Edits that bring their own goals."""
 AnyEdit = Edit | MethodEdit | SelfDescribed
 AnyGoal = Goal | Method | Implied

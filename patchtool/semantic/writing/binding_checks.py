@@ -90,6 +90,7 @@ def check_bindings(
     new: Sequence[NewCode],
     before: Sequence[Bound],
     changes: Sequence[FilledChange],
+    renamed: Collection[str] = (),
 ) -> None:
     """Make sure that every name in new code is bound where it is read, and that no other code loses a name.
 
@@ -99,6 +100,7 @@ def check_bindings(
         new: What was written.
         before: The names that the edited modules and classes bound before.
         changes: Changes within nodes that were written.
+        renamed: Names that the patch gives to others afterwards.
 
     Raises:
         CannotWrite: A name may be unbound, or is another one now.
@@ -109,7 +111,7 @@ def check_bindings(
     for change in changes:
         if isinstance(change.change, RemoveParameter):
             _check_lost_parameter(change.place.node, change.change.name)
-    _check_new_code(source, written, new)
+    _check_new_code(source, written, new, renamed)
     body = [s for s, w in zip(source.tree.body, written.tree.body) if any(s is top for code in new for top in code.top)]
     at = [i for i, s in enumerate(source.tree.body) if any(s is other for other in body)]
     try:
@@ -118,13 +120,13 @@ def check_bindings(
         raise CannotWrite("result-unparsable", f"{source.path}:{error.lineno or 0}: {error.msg}") from None
 
 
-def _check_new_code(source: Source, written: Source, new: Sequence[NewCode]) -> None:
+def _check_new_code(source: Source, written: Source, new: Sequence[NewCode], renamed: Collection[str]) -> None:
     flows: dict[int, _Assignments] = {}
     for code in new:
         inside = {id(node) for root in code.roots for node in walk(root)}
         roots: Iterable[ast.AST] = code.top if code.scope.symbol else code.roots
         for use in NameTable(roots).uses:
-            if id(use.node) in inside:
+            if id(use.node) in inside and use.node.id not in renamed:
                 scope = use.scope.resolve(use.node.id)
                 if scope is None or scope.node is None:
                     _check_global(source, written, code, use)

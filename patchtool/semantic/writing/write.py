@@ -16,6 +16,7 @@ from patchtool.semantic.matching.template import is_hole, template
 from patchtool.semantic.vocabulary.changes import InPlace
 from patchtool.semantic.vocabulary.edits import Replacement
 from patchtool.semantic.vocabulary.patch import Rule, Transform
+from patchtool.semantic.vocabulary.renames import Renaming
 from patchtool.semantic.writing.binding_checks import NewCode, TemplateNames, bindings_of, check_bindings
 from patchtool.semantic.writing.changes import fill_change
 from patchtool.semantic.writing.errors import CannotWrite
@@ -24,6 +25,7 @@ from patchtool.semantic.writing.fill import fill
 from patchtool.semantic.writing.filled import FilledChange, FilledReplacement
 from patchtool.semantic.writing.locate import parse_file
 from patchtool.semantic.writing.name_checks import check_names, global_names
+from patchtool.semantic.writing.renaming import rename
 from patchtool.semantic.writing.verify import verify_filled, verify_written
 
 
@@ -56,16 +58,20 @@ def _write_file(verdicts: Sequence[RuleVerdict], source: Source) -> Source:
     edits: list[FilledReplacement] = []
     changing: list[tuple[TemplateNames, FilledChange]] = []
     names: list[TemplateNames] = []
+    renamings: list[Renaming] = []
     for verdict in verdicts:
         for analysis, planned in verdict.replacements:
+            if isinstance(planned, Renaming):
+                renamings.append(planned)
+                continue
             at_site = _names_at_site(verdict.rule)
             whole = planned.as_insertion if isinstance(planned, InPlace) else planned
-            rename = global_names(analysis, whole, at_site)
-            names.append(_template_names(analysis, whole, rename, at_site))
+            spelled = global_names(analysis, whole, at_site)
+            names.append(_template_names(analysis, whole, spelled, at_site))
             if isinstance(planned, InPlace):
-                changing.append((names.pop(), fill_change(module, analysis, planned, rename)))
+                changing.append((names.pop(), fill_change(module, analysis, planned, spelled)))
             else:
-                edits.append(_fill(module, verdict, analysis, planned, rename))
+                edits.append(_fill(module, verdict, analysis, planned, spelled))
     changes = [change for _, change in changing]
     before = bindings_of([*(edit.scope for edit in edits), *(change.scope for change in changes)])
     module = cst.ensure_type(module.visit(StatementExchanger(module, edits, changes)), cst.Module)
@@ -84,8 +90,10 @@ def _write_file(verdicts: Sequence[RuleVerdict], source: Source) -> Source:
     new = [NewCode.of(edit, own) for edit, own in zip(edits, names)]
     verify_written(source, written, edits, changes, transformed)
     new += [NewCode.of_change(change, own) for own, change in changing]
-    check_bindings(source, written, new, before, changes)
-    return Source.parse(source.path, data) if transformed else written
+    check_bindings(source, written, new, before, changes, {renaming.edit.new for renaming in renamings})
+    for renaming in sorted(renamings, key=lambda each: -each.symbol.count(".") - bool(each.symbol)):  # members first
+        written = rename(written, renaming)
+    return Source.parse(source.path, data) if transformed and not renamings else written
 
 
 def _fill(
