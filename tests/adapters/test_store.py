@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from patchtool.adapters import cache_folder
 from patchtool.adapters.files import locked
-from patchtool.adapters.store import store as store_module
 from patchtool.adapters.store.store import NEIGHBOURS, Store
 from patchtool.domain.errors import EnvironmentFault, InputError, RefusedError
 from patchtool.domain.release import Release
@@ -312,9 +312,9 @@ def test_killed_initialisation_is_repeated(store: Store, path: Path) -> None:
 
 
 def test_environment_variable_sets_the_store(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv(store_module.VARIABLE, str(tmp_path / "s"))
+    monkeypatch.setenv(cache_folder.VARIABLE, str(tmp_path / "s"))
     assert Store().path == tmp_path / "s"
-    monkeypatch.delenv(store_module.VARIABLE)
+    monkeypatch.delenv(cache_folder.VARIABLE)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     assert Store().path.is_relative_to(tmp_path / "cache")
 

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from patchtool.adapters import process
-from patchtool.adapters.git.plumbing import GUARDS, check_git_version
+from patchtool.adapters.git.filters import without_foreign_filters
+from patchtool.adapters.git.plumbing import GUARDS, NO_FETCH, check_git_version
 from patchtool.domain.errors import EnvironmentFault, RefusedError
 
 if TYPE_CHECKING:
@@ -33,7 +34,20 @@ class Checkout(NamedTuple):
     head: str
     branch: str | None
 
-    def run(self, *args: str, stdin: bytes | None = None, durable: bool = False) -> bytes:
+    @property
+    def of_another_tree(self) -> bool:
+        """Whether ``.git`` leads to the git directory of another tree, which a downloaded tree must not change."""
+        if self.git_dir.name == ".git":
+            return self.git_dir.parent != self.root
+        try:
+            owner = Path(os.fsdecode((self.git_dir / "gitdir").read_bytes()).strip())
+            return owner.exists() and owner.resolve() != (self.root / ".git").resolve()
+        except FileNotFoundError:
+            return False  # made by `git init --separate-git-dir`, or of a submodule, whose configuration names its tree
+        except (OSError, ValueError):
+            return True
+
+    def run(self, *args: str, stdin: bytes | None = None, durable: bool = False, reads_files: bool = False) -> bytes:
         """Run one guarded git command and return its standard output.
 
         Args:
@@ -41,13 +55,20 @@ class Checkout(NamedTuple):
             stdin: Bytes to feed.
             durable: Bring what it writes to disk before it returns: objects before a ref names them, a ref before
                 our journal records it.
+            reads_files: Whether it may compare files with the index, which passes them through filters: then only those
+                run that the user's or the system's configuration names, not those of the repository's own.
 
         Raises:
             EnvironmentFault: Git is missing or too old, or failed.
         """
         durability = ("-c", _fsync_setting()) if durable else ()
         try:
-            return _git(self.root, *durability, *args, stdin=stdin).stdout
+            environment = _user_environment()
+            if reads_files:
+                scopes = ("config", "-z", "--show-scope", "--get-regexp", r"^filter\.")
+                settings = _git(self.root, *scopes, check=False).stdout
+                environment = without_foreign_filters(settings, environment)
+            return _git(self.root, *durability, *args, stdin=stdin, environment=environment).stdout
         except process.ProcessFailed as error:
             raise EnvironmentFault(
                 f"git {args[0]} failed in {self.root}",
@@ -110,10 +131,16 @@ def discover(folder: Path) -> Checkout | None:
     )
 
 
-def _git(folder: Path, *args: str, stdin: bytes | None = None, check: bool = True) -> process.ProcessResult:
+def _git(
+    folder: Path,
+    *args: str,
+    stdin: bytes | None = None,
+    check: bool = True,
+    environment: dict[str, str] | None = None,
+) -> process.ProcessResult:
     guards = [word for key, value in GUARDS.items() for word in ("-c", f"{key}={value}")]
     argv = ["git", *guards, "--literal-pathspecs", *args]
-    return process.run(argv, cwd=folder, env=_user_environment(), stdin=stdin, check=check)
+    return process.run(argv, cwd=folder, env=environment or _user_environment(), stdin=stdin, check=check)
 
 
 def _fsync_setting() -> str:
@@ -131,7 +158,7 @@ def _user_environment() -> dict[str, str]:
         for name, value in os.environ.items()
         if not name.startswith("GIT_") or name.startswith("GIT_CONFIG_") or name == "GIT_CEILING_DIRECTORIES"
     }
-    return environment | {"LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0"}
+    return environment | NO_FETCH | {"LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0"}
 
 
 def _is_bare(folder: Path) -> bool:

@@ -17,7 +17,7 @@ from gitdb import IStream, MemoryDB, OInfo, OStream
 from gitdb.pack import PackEntity
 
 from patchtool.adapters.git.commits import added_files, import_stream
-from patchtool.adapters.git.plumbing import GUARDS
+from patchtool.adapters.git.plumbing import GUARDS, NO_FETCH
 from patchtool.domain.errors import EnvironmentFault
 
 if TYPE_CHECKING:
@@ -53,7 +53,8 @@ def commit_series(
     try:
         with git.Repo(checkout.root, odbt=_ObjectBuffer, expand_vars=False) as repo:
             repo.git.set_persistent_git_options(c=[f"{key}={value}" for key, value in GUARDS.items()])
-            repo.git.update_environment(GIT_DIR=str(checkout.git_dir))  # it expands $NAME in the folder it runs in
+            # GitPython expands $NAME in the folder that it runs in.
+            repo.git.update_environment(GIT_DIR=str(checkout.git_dir), **NO_FETCH)
             parent = repo.commit(checkout.head)
             made = []
             for patch in commits:

@@ -5,9 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import shutil
+import stat
 import time
-from dataclasses import asdict, dataclass
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
 from patchtool.adapters.files import LOCK_TIMEOUT, atomic_write, locked
@@ -21,6 +24,7 @@ from patchtool.adapters.git.commits import (
     import_stream,
 )
 from patchtool.adapters.git.plumbing import REGULAR, Git
+from patchtool.adapters.identity import is_signed, sign
 from patchtool.domain.errors import EnvironmentFault, RefusedError
 
 if TYPE_CHECKING:
@@ -29,6 +33,7 @@ if TYPE_CHECKING:
 
 _RECORD = "patchtool.json"
 _HINT = "make room there, or choose another folder with --output"
+_PROGRAMS = re.compile(rb"\[\s*(filter|include|includeif)\b", re.IGNORECASE)
 # Running the tree must not make it look edited.
 _EXCLUDE = b"__pycache__/\n*.pyc\n"
 
@@ -43,6 +48,7 @@ class _Record:
         commits: Ids of the patches' commits.
         head: The last of them, or the upstream commit.
         tree: Its tree.
+        signature: Of all this by the user who built it; a record that came from elsewhere has none that is valid.
     """
 
     key: str
@@ -50,6 +56,12 @@ class _Record:
     commits: tuple[str, ...]
     head: str
     tree: str
+    signature: str = ""
+
+    @property
+    def signed(self) -> bytes:
+        """What the signature is of."""
+        return json.dumps({**asdict(self), "signature": ""}, sort_keys=True).encode()
 
 
 def write_output(
@@ -115,7 +127,10 @@ def _build_folders(dest: Path) -> tuple[Path, Path]:
 def _up_to_date(dest: Path, key: str) -> WriteResult | None:
     """The result for the tree at ``dest`` if nothing is to be done; needs one git process."""
     record = _load(dest)
-    if record is None or record.key != key or not _is_intact(dest, record, untracked=False):
+    # Of a record that came with a tree, nothing is believed: the tree is built again.
+    if record is None or record.key != key or not is_signed(record.signed, record.signature):
+        return None
+    if not _is_intact(dest, record, untracked=False):
         return None
     return WriteResult(dest, (), record.commits, record.branch, unchanged=True, tree=record.tree)
 
@@ -148,14 +163,24 @@ def _is_intact(dest: Path, record: _Record, *, untracked: bool) -> bool:
 def _load(dest: Path) -> _Record | None:
     file = dest / ".git" / _RECORD
     try:
-        if file.stat().st_uid != os.geteuid():
-            # Git would run programs that its configuration names.
+        if file.lstat().st_uid != os.geteuid() or not stat.S_ISREG(file.lstat().st_mode) or _may_run_programs(dest):
             return None
         document = json.loads(file.read_bytes())
         del document["schema"]
         return _Record(**{**document, "commits": tuple(document["commits"])})
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None  # not an output of patchtool
+
+
+def _may_run_programs(dest: Path) -> bool:
+    """Whether the repository's configuration may name a program for `git status`; one that we built does not.
+
+    Hooks, fsmonitor and fetching are off for every git command; what is left is a filter, in this file or another one.
+    """
+    git_dir = dest / ".git"
+    if git_dir.is_symlink() or (git_dir / "commondir").exists() or (git_dir / "config.worktree").exists():
+        return True
+    return _PROGRAMS.search((git_dir / "config").read_bytes()) is not None
 
 
 def _build(store: Git, base: str, commits: Sequence[PatchCommit], new: Path, key: str, branch: str) -> _Record:
@@ -181,6 +206,8 @@ def _build(store: Git, base: str, commits: Sequence[PatchCommit], new: Path, key
     _set_older_times(new)
     git.run("update-index", "-q", "--refresh")
     record = _Record(key, branch, made, made[-1] if made else base, git.line("rev-parse", "HEAD^{tree}"))
+    with suppress(EnvironmentFault):  # where no identity can be kept, the tree is built again each time
+        record = replace(record, signature=sign(record.signed))
     (git_dir / "info").mkdir(exist_ok=True)
     (git_dir / "info" / "exclude").write_bytes(_EXCLUDE)
     atomic_write(git_dir / _RECORD, json.dumps({"schema": 1, **asdict(record)}, indent=1).encode())

@@ -25,22 +25,25 @@ GUARDS = {
     "core.hooksPath": os.devnull,
     "core.fsmonitor": "false",
     "core.quotePath": "false",
+    "log.showSignature": "false",
     "gc.auto": "0",
     "maintenance.auto": "false",
 }
 """Configuration of every git command: no hook, no other program of the user, no maintenance in the background."""
+NO_FETCH = {"GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "none", "GIT_TERMINAL_PROMPT": "0"}
+"""Environment of every git command: a missing object stays missing. Fetching it would run what the repository's
+configuration names, such as ``remote.<name>.uploadpack``; a git before 2.45 needs the second variable for it."""
 _SEALED_CONFIG = {**GUARDS, "core.attributesFile": os.devnull, "core.excludesFile": os.devnull}
 _SEALED = {
     "GIT_CONFIG_GLOBAL": os.devnull,
     "GIT_CONFIG_NOSYSTEM": "1",
     "GIT_ATTR_NOSYSTEM": "1",
-    "GIT_TERMINAL_PROMPT": "0",
     "GIT_ASKPASS": "true",
     "GIT_EDITOR": "true",
     "GIT_PAGER": "cat",
     "GIT_OPTIONAL_LOCKS": "0",  # reading writes nothing, not even a refreshed index
     "GIT_NO_REPLACE_OBJECTS": "1",
-    "GIT_NO_LAZY_FETCH": "1",
+    **NO_FETCH,
     "GIT_LITERAL_PATHSPECS": "1",
     "LC_ALL": "C",
 }

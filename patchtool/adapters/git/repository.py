@@ -63,6 +63,19 @@ class Repository:
                 return operation
         return None
 
+    def leads_outside(self, branch: str) -> str | None:
+        """Name a link on the way to what a write changes in the repository; git itself would follow it."""
+        own, common = self._checkout.git_dir, self._checkout.common_dir
+        places = [(own, name) for name in ("HEAD", "index", "logs/HEAD")]
+        places += [(common, name) for name in ("objects/pack", "packed-refs", branch, f"logs/{branch}")]
+        for folder, name in places:
+            for file in (folder / name, *(folder / name).parents):
+                if file == folder:
+                    break
+                if file.is_symlink():
+                    return str(file)
+        return None
+
     def index_entries(self, paths: Iterable[str]) -> dict[str, IndexEntry]:
         """Look those paths up in the index; an unmerged one has a stage other than 0."""
         entries = {}
@@ -81,16 +94,29 @@ class Repository:
         """Those of the paths whose file or index entry is changed, or that git does not track."""
         # status compares contents where only the times differ; diff-files reports such a file as changed.
         flags = ("--porcelain=v1", "-z", "--no-renames", "--untracked-files=all", "--ignored=matching")
-        listed = self._checkout.run("status", *flags, "--ignore-submodules=all", "--", *paths)
+        listed = self._checkout.run("status", *flags, "--ignore-submodules=all", "--", *paths, reads_files=True)
         return sorted(record[3:] for record in _records(listed))
+
+    def filtered_paths(self, paths: Iterable[str]) -> list[str]:
+        """Those of the paths that have the attribute of a filter; none is run."""
+        words = (
+            self._checkout.run("check-attr", "-z", "filter", "--", *paths)
+            .decode("utf-8", "surrogateescape")
+            .split("\0")
+        )
+        pairs = zip(words[::3], words[2::3])
+        return [path for path, driver in pairs if driver not in ("unspecified", "unset")]
 
     def update_index(self, entries: Mapping[str, IndexEntry]) -> None:
         """Set or remove those index entries, then refresh the file times that git compares with."""
         none = "0" * max((len(entry.oid) for entry in entries.values()), default=0) or "0" * 40
         lines = "".join(f"{entry.mode} {entry.oid or none}\t{path}\0" for path, entry in entries.items())
-        self._checkout.run("update-index", "-z", "--index-info", stdin=os.fsencode(lines), durable=True)
+        # Writing an index reads the files that changed in the same second.
+        self._checkout.run(
+            "update-index", "-z", "--index-info", stdin=os.fsencode(lines), durable=True, reads_files=True
+        )
         with suppress(EnvironmentFault):  # its exit code reports changed files, which are no failure here
-            self._checkout.run("update-index", "-q", "--refresh", durable=True)
+            self._checkout.run("update-index", "-q", "--refresh", durable=True, reads_files=True)
 
     def head(self) -> tuple[str | None, str | None]:
         """Full name of the branch at HEAD, None when detached, and HEAD's commit."""

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from patchtool.adapters.cache_folder import VARIABLE, default_path
 from patchtool.adapters.files import LOCK_TIMEOUT, locked
 from patchtool.adapters.git.commit_tree import CommitTree
 from patchtool.adapters.git.plumbing import Git, check_git_version
@@ -20,25 +19,11 @@ if TYPE_CHECKING:
     Progress = Callable[[int, int], None]
     """Called with the bytes so far and the total."""
 
-VARIABLE = "PATCHTOOL_STORE"
 NEIGHBOURS = frozenset({"bytecode", "judgements", "proven-red.json", "results", "trees"})
 """What the tool keeps in the store's folder beside the repository, maybe before the first release is imported."""
 _RELEASES = "refs/releases"
 _ARTIFACTS = "refs/artifacts"
 _INCOMING = "refs/incoming"
-
-
-def default_path() -> Path:
-    """The user's store: ``$PATCHTOOL_STORE``, else a folder in the user's cache folder."""
-    chosen = os.environ.get(VARIABLE)
-    if chosen:
-        return Path(chosen).expanduser()
-    if sys.platform.startswith("linux"):  # as platformdirs does, whose import takes too long for every run
-        cache = os.environ.get("XDG_CACHE_HOME", "")
-        return Path(cache if cache.startswith("/") else "~/.cache").expanduser() / "patchtool" / "upstream.git"
-    from platformdirs import user_cache_path
-
-    return user_cache_path("patchtool") / "upstream.git"
 
 
 class Store:

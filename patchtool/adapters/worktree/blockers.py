@@ -79,23 +79,30 @@ def _unsafe_path(worktree: Worktree, path: str, *, create: bool) -> Blocker | No
 
 
 def blockers_in_git(
-    worktree: Worktree, repository: Repository, paths: list[str], created: Collection[str] = (), *, commit: bool
+    worktree: Worktree, repository: Repository, paths: list[str], created: Collection[str] = (), *, branch: str | None
 ) -> Iterator[Blocker]:
     """Blockers in the repository: an operation in progress, staged or uncommitted changes, unusual index entries.
 
     Staged changes of other files block commits only, because a commit would leave them staged on another branch.
     Other files that are modified or untracked never block.
     """
+    if branch and (link := repository.leads_outside(branch)):
+        yield Blocker(f"{link} is a symlink, and git would write through it", "edit the files only, with --no-commit")
     operation = repository.operation_in_progress()
     if operation:
         yield Blocker(f"{operation[0]} is in progress", f"end it first ({operation[1]})")
     layout_paths = {worktree.in_repository(path): path for path in paths}
-    staged = [path for path in repository.staged_paths() if commit or path in layout_paths]
+    staged = [path for path in repository.staged_paths() if branch or path in layout_paths]
     changed = [path for path in repository.changed_paths(layout_paths) if path not in staged]
     for path in staged:
         yield Blocker(f"{path} has a change in the index", "commit it, or unstage it (git restore --staged)")
+    # A filter that only the repository's configuration names is not run, and the file looks changed without it.
+    filtered = repository.filtered_paths(changed) if changed else []
     for path in changed:
-        yield Blocker(f"{path} has an uncommitted change", "commit it, or undo it (git restore)")
+        if path in filtered:
+            yield _converted(path)
+        else:
+            yield Blocker(f"{path} has an uncommitted change", "commit it, or undo it (git restore)")
     entries = repository.index_entries(layout_paths)
     for path in layout_paths.keys() - {*staged, *changed}:
         if layout_paths[path] in created and path not in entries:
@@ -110,10 +117,14 @@ def _unusual_entry(worktree: Worktree, path: str, entry: IndexEntry | None) -> I
         hint = "clear it (git update-index --no-assume-unchanged --no-skip-worktree)"
         yield Blocker(f"{path} is marked assume-unchanged or skip-worktree", hint)
     elif not _conversion_is_known(worktree, path, entry.oid):
-        yield Blocker(
-            f"{path} passes a filter or an encoding on its way into git, or has mixed line endings",
-            "turn that attribute off for the file, or check it out again with one line ending",
-        )
+        yield _converted(path)
+
+
+def _converted(path: str) -> Blocker:
+    return Blocker(
+        f"{path} passes a filter or an encoding on its way into git, or has mixed line endings",
+        "turn that attribute off for the file, or check it out again with one line ending",
+    )
 
 
 def _conversion_is_known(worktree: Worktree, path: str, oid: str) -> bool:

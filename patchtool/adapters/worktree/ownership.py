@@ -7,14 +7,12 @@ image layer by its path; a copy is not.
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 import os
 import stat
 from typing import TYPE_CHECKING
 
 from patchtool.adapters.files import atomic_write
-from patchtool.adapters.store.identity import make_identity, read_identity
+from patchtool.adapters.identity import is_signed, sign
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -59,8 +57,8 @@ def claim(folder: Path) -> None:
     folder.mkdir(exist_ok=True)
     if not _is_own(folder):
         path, inode = str(folder.resolve()), str(folder.stat().st_ino)
-        signature = _signature(make_identity(), path, inode)
-        atomic_write(folder / _OWNER, os.fsencode(f"{path}\n{inode}\n{signature}"))
+        place = f"{path}\n{inode}"
+        atomic_write(folder / _OWNER, os.fsencode(f"{place}\n{sign(os.fsencode(place))}"))
 
 
 def free_name(folder: Path) -> Path:
@@ -73,18 +71,13 @@ def free_name(folder: Path) -> Path:
 
 
 def _is_own(folder: Path) -> bool:
-    identity = read_identity()
     try:
-        path, inode, signature = os.fsdecode((folder / _OWNER).read_bytes()).rsplit("\n", 2)
-    except (OSError, ValueError):
+        place, _, signature = os.fsdecode((folder / _OWNER).read_bytes()).rpartition("\n")
+        path, _, inode = place.rpartition("\n")
+        here = path == str(folder.resolve()) or inode == str(folder.stat().st_ino)
+    except OSError:
         return False
-    if identity is None or not hmac.compare_digest(_signature(identity, path, inode), signature):
-        return False
-    return path == str(folder.resolve()) or inode == str(folder.stat().st_ino)
-
-
-def _signature(identity: bytes, path: str, inode: str) -> str:
-    return hmac.new(identity, os.fsencode(f"{path}\n{inode}"), hashlib.sha256).hexdigest()
+    return here and is_signed(os.fsencode(place), signature)
 
 
 def _unusual_entry(folder: Path) -> str:

@@ -174,6 +174,9 @@ def _located(package: Path, notes: tuple[str, ...]) -> Worktree:
     checkout = discover(package.parent)
     if checkout is None:
         return Worktree(package, None, notes)
+    if checkout.of_another_tree:
+        note = f"{checkout.git_dir} belongs to another tree: files are edited, nothing is committed"
+        return Worktree(package, None, (*notes, note))
     if package.parent in (checkout.root, checkout.root / "python"):
         name = package.relative_to(checkout.root).as_posix()
         if checkout.tracks(f"{name}/__init__.py"):

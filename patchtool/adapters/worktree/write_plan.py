@@ -52,7 +52,7 @@ def make_plan(worktree: Worktree, commits: list[PatchCommit], branch: str | None
     refuse_blocked(worktree, blockers_on_disk(worktree, paths, created))
     repository = worktree.repository
     if repository:
-        refuse_blocked(worktree, blockers_in_git(worktree, repository, paths, created, commit=branch is not None))
+        refuse_blocked(worktree, blockers_in_git(worktree, repository, paths, created, branch=branch))
     originals = {path: None if path in created else worktree.raw(path) or b"" for path in paths}
     crlf = worktree.line_endings({path: raw for path, raw in originals.items() if raw is not None})
     stored = [_with_stored_endings(patch, crlf) for patch in commits]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -269,3 +270,46 @@ def test_outer_repository_is_unchanged(lab: Lab, build: Builder, monkeypatch: py
     before = snapshot(outer, git=True)
     build.write(dest=outer / "build/out")
     assert {name: snapshot(outer, git=True)[name] for name in before} == before
+
+
+def _planted(build: Builder, settings: str) -> Path:
+    """An output as it would come in an archive: of another user, with further settings."""
+    build.write()
+    with (build.dest / ".git/config").open("a") as config:
+        config.write(settings)
+    record = build.dest / ".git/patchtool.json"
+    document = json.loads(record.read_bytes())
+    record.write_text(json.dumps({**document, "signature": "0" * 64}))
+    return build.dest
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        '[filter "x"]\n\tclean = {program}\n\trequired = true\n',
+        "[filter.x]\nclean = {program}\n",
+        '[core]x = y\n[core][FILTER "x"]clean = {program}\n',
+        "[include]\n\tpath = {program}\n",
+        '[includeIf "gitdir:/"]\n\tpath = {program}\n',
+    ],
+)
+def test_output_whose_settings_name_programs_is_not_asked(build: Builder, tmp_path: Path, settings: str) -> None:
+    program = tmp_path / "program"
+    program.write_text(f"#!/bin/sh\ntouch {tmp_path}/sprung\ncat\n")
+    program.chmod(0o755)
+    dest = _planted(build, settings.format(program=program))
+    (dest / ".git/info/attributes").write_text("* filter=x\n")
+    for file in dest.rglob("*.py"):
+        os.utime(file, (1_600_000_000, 1_600_000_000))
+    with pytest.raises(RefusedError, match="was not written by patchtool"):
+        build.write()
+    assert not (tmp_path / "sprung").exists()
+
+
+def test_output_of_another_user_is_built_again(build: Builder) -> None:
+    first = build.write()
+    dest = _planted(build, "")
+    assert not build.write().unchanged
+    assert build.write().unchanged
+    assert build.write().commits == first.commits
+    assert dest.exists()

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import os
 import stat
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from patchtool.adapters.store.store import VARIABLE, default_path
+from patchtool.adapters.cache_folder import VARIABLE, default_path
 from patchtool.domain.errors import EnvironmentFault
 
 if TYPE_CHECKING:
@@ -16,7 +18,26 @@ if TYPE_CHECKING:
 _SIZE = 32
 
 
-def read_identity() -> bytes | None:
+def sign(data: bytes) -> str:
+    """Sign with the identity of this user on this machine; makes one if there is none.
+
+    Raises:
+        EnvironmentFault: It cannot be stored.
+    """
+    return _signature(_make_identity(), data)
+
+
+def is_signed(data: bytes, signature: str) -> bool:
+    """Whether `sign` made the signature, for this user on this machine."""
+    identity = _read_identity()
+    return identity is not None and hmac.compare_digest(_signature(identity, data).encode(), os.fsencode(signature))
+
+
+def _signature(identity: bytes, data: bytes) -> str:
+    return hmac.new(identity, data, hashlib.sha256).hexdigest()
+
+
+def _read_identity() -> bytes | None:
     """Read the secret; None where there is none, or one that another user can read or has made."""
     try:
         handle = os.open(_file(), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
@@ -29,15 +50,11 @@ def read_identity() -> bytes | None:
     return secret if len(secret) == _SIZE else None
 
 
-def make_identity() -> bytes:
-    """Read the secret, or make one; runs at the same time get the same.
-
-    Raises:
-        EnvironmentFault: It cannot be stored.
-    """
+def _make_identity() -> bytes:
+    """Read the secret, or make one; runs at the same time get the same."""
     file = _file()
     temporary = file.with_name(f".{file.name}.{os.urandom(6).hex()}.tmp")
-    known = read_identity()
+    known = _read_identity()
     if known is not None:
         return known
     try:
@@ -54,7 +71,7 @@ def make_identity() -> bytes:
     finally:
         with suppress(OSError):
             temporary.unlink()
-    made = read_identity()
+    made = _read_identity()
     if made is None:
         raise _unusable(file, "it is damaged, or another user can read it")
     return made
