@@ -12,6 +12,7 @@ import patchtool
 from patchtool.cli import runtime
 from patchtool.cli.options import GlobalOptions, OutputOptions
 from patchtool.cli.runtime import path, session, show
+from patchtool.exporters import FORMATS
 
 app = typer.Typer(
     name="patchtool",
@@ -256,6 +257,56 @@ def test(
     )
     report, run = command(session(), options)
     return show(runtime.with_test_outputs(report, run, junit=junit, annotate=annotate, target=page))
+
+
+@app.command(epilog="Example: patchtool export quilt --output debian/patches")
+def export(
+    formats: Annotated[Names, typer.Argument(metavar="[FORMAT]...", help=f"{', '.join(FORMATS)}.")] = None,
+    everything: Annotated[bool, typer.Option("--all", help="Every format.")] = False,
+    output: Annotated[
+        str | None,
+        typer.Option(
+            "--output",
+            metavar="DIR",
+            help="Where to write, default build/export-v<release>; several formats get folders.",
+        ),
+    ] = None,
+    on: OnOption = None,
+    layout: Annotated[
+        str, typer.Option("--layout", metavar="LAYOUT", help="Paths of patches: git, or package for site-packages.")
+    ] = "git",
+    check: Annotated[bool, typer.Option("--check", help="Write nothing; exit 1 if DIR is not up to date.")] = False,
+    key: Annotated[str | None, typer.Option("--sign", metavar="KEY", help="Sign SHA256SUMS with this ssh key.")] = None,
+) -> int:
+    """Write the series for builders."""
+    from patchtool.commands.export import ExportOptions
+    from patchtool.commands.export import export as command
+
+    runtime.exclude("--check writes nothing, --sign does", check=check, sign=key)
+    options = ExportOptions(
+        formats=tuple(formats or ()),
+        everything=everything,
+        output=path(output),
+        on=on,
+        layout=layout,
+        check=check,
+        key=path(key),
+    )
+    return show(command(session(), options))
+
+
+@app.command(epilog="Example: patchtool verify build/export-v0.5.13 --allowed-signers signers")
+def verify(
+    folder: Annotated[str, typer.Argument(metavar="DIR", help="A folder that export wrote.")],
+    allowed_signers: Annotated[
+        str | None,
+        typer.Option("--allowed-signers", metavar="FILE", help="Whose signatures count, as for ssh-keygen."),
+    ] = None,
+) -> int:
+    """Check hashes and signature of an export."""
+    from patchtool.commands.verify import verify as command
+
+    return show(command(Path(folder), path(allowed_signers)))
 
 
 @app.command(epilog="Example: patchtool refresh mtp_tracking")

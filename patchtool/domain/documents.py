@@ -12,6 +12,7 @@ from msgspec import Meta
 
 from patchtool.domain.document_parts import (
     Colour,
+    Count,
     Digest,
     Line,
     ObjectId,
@@ -70,6 +71,44 @@ class Refresh(Status, total=False):
     """``refresh``."""
 
     range_diff: str
+
+
+class ExportedFormat(TypedDict):
+    """The files of one format, relative to the folder."""
+
+    format: str
+    files: list[str]
+
+
+class _ExportOptional(Status, total=False):
+    result: Result
+
+
+class Export(_ExportOptional):
+    """``export``."""
+
+    formats: list[ExportedFormat]
+    drift: Annotated[
+        list[str], Meta(description="With --check, each file that is missing, differs or is stale, and how.")
+    ]
+
+
+class ExportSignature(TypedDict):
+    """The signature of an export."""
+
+    valid: bool
+    signer: Annotated[str | None, Meta(description="Null unless the allowed signers vouch for the key.")]
+    detail: str
+
+
+class Verify(Document):
+    """``verify``."""
+
+    release: ReleaseTag
+    series: Digest
+    files: Count
+    signature: ExportSignature | None
+    findings: list[str]
 
 
 class Explain(Document):
@@ -260,5 +299,21 @@ class Error(TypedDict):
     error: ErrorBody
 
 
-DOCUMENTS = (Fetch, Apply, Unapply, Status, Diff, Explain, Rebase, Survey, Test, Refresh, New, Check, Error)
+DOCUMENTS = (
+    Fetch,
+    Apply,
+    Unapply,
+    Status,
+    Diff,
+    Explain,
+    Rebase,
+    Survey,
+    Test,
+    Export,
+    Verify,
+    Refresh,
+    New,
+    Check,
+    Error,
+)
 """One for each verb, in the order of ``patchtool --help``, and the one for errors."""

@@ -24,6 +24,8 @@ class PatchInfo(NamedTuple):
         reads: Further paths that its rules read; with the targets they are its footprint.
         origin: URL of the change it comes from, or empty.
         applied_upstream: URL of the upstream change that made it obsolete, or empty.
+        bug: URL of the issue that it resolves, or empty.
+        forwarded: URL of its submission to upstream, ``no`` or ``not-needed``, or empty.
         requires: Names of patches that must be applied or landed first.
         since: The oldest release that has its targets, without ``v``, or empty for all.
         last_update: ISO date.
@@ -50,6 +52,8 @@ class PatchInfo(NamedTuple):
     added: tuple[str, ...] = ()
     at: str = ""
     kinds: Mapping[str, str] | None = None
+    bug: str = ""
+    forwarded: str = ""
 
     def relocated(self, at: str) -> PatchInfo:
         """Return the patch with its scope at ``path:Symbol``, or unchanged if that is empty."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from patchtool.adapters.git.commits import PatchCommit, import_stream
 from patchtool.adapters.git.plumbing import Git
 from patchtool.adapters.store.records import StoredRelease
@@ -46,16 +48,28 @@ def commit_rendering(git: Git, stored: StoredRelease, rendering: Rendering) -> s
     Returns:
         Id of the last commit; the release's own where no patch changes the tree.
     """
+    return (commit_patches(git, stored.commit, patch_commits(rendering)) or [stored.commit])[-1]
+
+
+def commit_patches(git: Git, base: str, commits: Sequence[PatchCommit]) -> list[str]:
+    """Commit patches in the store, on no ref.
+
+    Args:
+        git: The store.
+        base: The commit that they are on; its date is theirs unless they have one.
+        commits: In series order.
+
+    Returns:
+        The commits' ids, in series order.
+    """
     from patchtool.adapters.git.patched_repository import modes_of  # late: apply --tree does not need it
 
-    commits = patch_commits(rendering)
     if not commits:
-        return stored.commit
-    modes = modes_of(git, stored.commit, commits)
-    when = git.line("log", "-1", "--format=%ct +0000", stored.commit, "--")
-    stream = import_stream(commits, base=stored.commit, when=when, place=lambda path: (modes[path], path))
-    ids = git.run("fast-import", "--quiet", "--done", "--date-format=raw", stdin=stream).stdout.decode().split()
-    return ids[-1]
+        return []
+    modes = modes_of(git, base, commits)
+    when = git.line("log", "-1", "--format=%ct +0000", base, "--")
+    stream = import_stream(commits, base=base, when=when, place=lambda path: (modes[path], path))
+    return git.run("fast-import", "--quiet", "--done", "--date-format=raw", stdin=stream).stdout.decode().split()
 
 
 def save_rendering(git: Git, stored: StoredRelease, rendering: Rendering) -> str:

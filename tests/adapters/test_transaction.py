@@ -54,6 +54,21 @@ def test_run_killed_at_any_step_is_rolled_back_by_the_next(tmp_path: Path) -> No
     assert outcomes == {False, True}
 
 
+def test_run_killed_while_it_removes_a_file_is_rolled_back(tmp_path: Path) -> None:
+    root = tmp_path / "project"
+    changes = {"pin.txt": None, "new.txt": b"new", "patches/missing": None}
+    outcomes = []
+    for number in range(100):
+        ended = die_at(number, partial(write_all, _project(root), changes))
+        write_all(root, {})
+        outcomes.append({path: data for path, data in _files(root).items() if not path.endswith(".tmp")})
+        if ended:
+            break
+    after = {"patches/series.lock": BEFORE["patches/series.lock"], "new.txt": b"new"}
+    assert (outcomes[0], outcomes[-1]) == (BEFORE, after)
+    assert all(files in (BEFORE, after) for files in outcomes)
+
+
 def test_failed_write_restores_every_file(tmp_path: Path) -> None:
     root = _project(tmp_path / "project")
     (root / "in the way").write_bytes(b"")

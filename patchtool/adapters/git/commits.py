@@ -31,6 +31,7 @@ class PatchCommit:
         trailers: Key and value, in order.
         contents: All bytes of each file after this patch, by path in the git layout, as git stores them.
         added: Those of the files that the patch creates.
+        date: Of author and committer, ``<seconds> <zone>``; empty for the date that the whole series gets.
     """
 
     subject: str
@@ -39,6 +40,7 @@ class PatchCommit:
     trailers: tuple[tuple[str, str], ...]
     contents: Mapping[str, bytes]
     added: frozenset[str] = frozenset()
+    date: str = ""
 
     def __post_init__(self) -> None:
         # Both become lines of the fast-import stream, where a further line would be a further command.
@@ -132,7 +134,7 @@ def _stream(
     parts: list[bytes] = []
     for mark, commit in enumerate(commits, start=1):
         parts.append(f"commit {ref}\nmark :{mark}\n".encode())
-        parts += [f"{role} {commit.author} {when}\n".encode() for role in ("author", "committer")]
+        parts += [f"{role} {commit.author} {commit.date or when}\n".encode() for role in ("author", "committer")]
         parts.append(_data(commit.message.encode()))
         parts.append(f"from {base if mark == 1 else f':{mark - 1}'}\n".encode())
         for path, content in sorted(commit.contents.items()):

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 ADDED = "files"
 """Folder, in a patch's folder, of the files that the patch creates, by their paths in the git layout."""
-_STRINGS = ("title", "reason", "author", "origin", "applied-upstream", "forwarded", "since", "last-update")
+_STRINGS = ("title", "reason", "author", "origin", "applied-upstream", "bug", "forwarded", "since", "last-update")
 _ARRAYS = ("targets", "reads", "requires")
 _REQUIRED = {"title": '"…"', "reason": '"…"', "author": '"…"', "targets": '["python/sglang/…"]'}
 _AUTHOR = re.compile(r"[^<>\n\0]+ <[^<>\s\0]*>")
@@ -62,6 +62,8 @@ def read_patch(folder: Path) -> PatchInfo:
         reads=tuple(table.get("reads", ())),
         origin=table.get("origin", ""),
         applied_upstream=table.get("applied-upstream", ""),
+        bug=table.get("bug", ""),
+        forwarded=table.get("forwarded", ""),
         requires=tuple(table.get("requires", ())),
         since=Release.parse(table["since"]).version if table.get("since") else "",
         last_update=table.get("last-update", ""),
@@ -95,7 +97,7 @@ def _broken_rules(table: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
         yield "title", "the title is the subject of a commit, one line", 'title = "npu: …"'
     if not _AUTHOR.fullmatch(table["author"].strip()):
         yield "author", f"{table['author']!r} is not an author", 'author = "Name <name@example.org>"'
-    for key in ("origin", "applied-upstream", "last-update"):
+    for key in ("origin", "applied-upstream", "bug", "forwarded", "last-update"):
         if "\n" in table.get(key, ""):
             yield key, f"{key} must be one line", f'{key} = "…"'
     try:

@@ -1,4 +1,4 @@
-"""Write several files of the project folder as one transaction, which a later run rolls back after a kill."""
+"""Write several files of a folder as one transaction, which a later run rolls back after a kill."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from patchtool.domain.errors import EnvironmentFault
 _JOURNAL = ".patchtool-writing.json"
 
 
-def write_all(root: Path, contents: Mapping[str, bytes]) -> list[str]:
+def write_all(root: Path, contents: Mapping[str, bytes | None]) -> list[str]:
     """Write every file, or none; first roll back what a killed run left.
 
     Args:
-        root: The project folder.
-        contents: New bytes by path below it.
+        root: The folder.
+        contents: New bytes by path below it; None removes the file.
 
     Returns:
         Paths that changed.
@@ -36,9 +36,7 @@ def write_all(root: Path, contents: Mapping[str, bytes]) -> list[str]:
     atomic_write(root / _JOURNAL, json.dumps(originals).encode())
     try:
         for path in changed:
-            target = safe_join(root, path)
-            target.parent.mkdir(parents=True, exist_ok=True)
-            atomic_write(target, contents[path])
+            _put(safe_join(root, path), contents[path])
     except (OSError, EnvironmentFault) as error:
         _roll_back(root)
         raise EnvironmentFault(f"{root} cannot be written", hint="nothing was changed", cause=str(error)) from error
@@ -50,9 +48,14 @@ def _roll_back(root: Path) -> None:
     journal = root / _JOURNAL
     with suppress(FileNotFoundError):
         for path, original in json.loads(journal.read_bytes()).items():
-            target = safe_join(root, path)
-            if original is not None:
-                atomic_write(target, b64decode(original))
-            elif target.is_file():
-                target.unlink()
+            _put(safe_join(root, path), None if original is None else b64decode(original))
         journal.unlink()  # last, so that a kill before it repeats the rollback
+
+
+def _put(target: Path, data: bytes | None) -> None:
+    if data is None:
+        with suppress(FileNotFoundError, NotADirectoryError):
+            target.unlink()
+    else:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        atomic_write(target, data)

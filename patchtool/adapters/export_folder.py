@@ -1,0 +1,205 @@
+"""The folder of an export: written as one transaction, compared and verified by its ``SHA256SUMS``."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from patchtool.adapters.files import safe_join
+from patchtool.adapters.process import run
+from patchtool.adapters.project.transaction import write_all
+from patchtool.domain.errors import EnvironmentFault, InputError, RefusedError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+SUMS = "SHA256SUMS"
+SIGNATURE = f"{SUMS}.sig"
+RECORD = "patchtool.json"
+"""What was exported; a list of hashes without it is none of an export."""
+NAMESPACE = "patchtool"
+"""Of ssh signatures: one that was made for another purpose is none of an export."""
+_LINE = re.compile(r"(?P<sum>[0-9a-f]{64}) [ *](?P<path>.+)")
+
+
+def with_sums(files: Mapping[str, bytes]) -> dict[str, bytes]:
+    """The files, sorted, and the list of their hashes, in the format of ``sha256sum``."""
+    lines = [f"{hashlib.sha256(data).hexdigest()}  {path}\n" for path, data in sorted(files.items())]
+    return {**dict(sorted(files.items())), SUMS: "".join(lines).encode("utf-8", "surrogateescape")}
+
+
+def read_sums(folder: Path) -> dict[str, str]:
+    """Read the hashes, hex, of an export's files by path.
+
+    Raises:
+        InputError: The folder has no list of hashes, or a line of it is malformed.
+    """
+    try:
+        text = (folder / SUMS).read_bytes().decode("utf-8", "surrogateescape")
+    except OSError as error:
+        hint = "verify takes a folder that patchtool export wrote"
+        raise InputError(f"{folder} has no {SUMS}", hint=hint, cause=error.strerror) from None
+    sums = {}
+    for number, line in enumerate(text.split("\n")[:-1], start=1):
+        match = _LINE.fullmatch(line)
+        if match is None:
+            raise InputError(f"{folder / SUMS}:{number}: not a line of sha256sum", hint="export it again")
+        sums[match["path"]] = match["sum"]
+    return sums
+
+
+def differences(folder: Path, files: Mapping[str, bytes]) -> list[str]:
+    """Compare a folder with what would be written there.
+
+    Args:
+        folder: The folder of an export.
+        files: What would be written, with its sums.
+
+    Returns:
+        ``missing``, ``differs`` or ``stale`` and a path, sorted by path; empty if the folder is up to date.
+    """
+    wanted = {path: hashlib.sha256(data).hexdigest() for path, data in files.items()}
+    listed = _earlier(folder)
+    found = []
+    for path in sorted({*wanted, *listed}):
+        actual = _sum_of(folder, path)
+        if path not in wanted:
+            found += [f"stale {path}"] if actual else []
+        elif actual != wanted[path]:
+            found.append(f"{'differs' if actual else 'missing'} {path}")
+    return found
+
+
+def damage(folder: Path) -> list[str]:
+    """Compare a folder with its own sums.
+
+    Returns:
+        ``missing`` or ``differs`` and a path, sorted by path.
+    """
+    sums = sorted(read_sums(folder).items())
+    actual = {path: _sum_of(folder, path) for path, _ in sums}
+    return [f"{'differs' if actual[path] else 'missing'} {path}" for path, wanted in sums if actual[path] != wanted]
+
+
+def write_export(folder: Path, files: Mapping[str, bytes], signature: bytes | None = None) -> bool:
+    """Write an export over an earlier one, all or nothing; files of the earlier one that it lacks are removed.
+
+    Args:
+        folder: It is created if it is missing; files that no export wrote stay there.
+        files: Bytes by path, with their sums.
+        signature: Of the sums; without one, an earlier signature stays if the sums do.
+
+    Returns:
+        Whether anything changed.
+
+    Raises:
+        RefusedError: A file in the way is not of an export, or was edited since.
+        EnvironmentFault: The folder cannot be written; it is as before.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise EnvironmentFault(f"{folder} cannot be created", cause=error.strerror) from error
+    write_all(folder, {})  # an earlier run may have been killed
+    listed = _earlier(folder)
+    _refuse_foreign(folder, files, listed)
+    written: dict[str, bytes | None] = {**dict.fromkeys(path for path in listed if path not in files), **files}
+    if signature is not None or (listed and (folder / SUMS).read_bytes() != files[SUMS]):
+        written[SIGNATURE] = signature
+    return bool(write_all(folder, written))
+
+
+def sign(sums: bytes, key: Path) -> bytes:
+    """Sign the sums with an ssh key.
+
+    Args:
+        sums: The list of hashes.
+        key: The private key, or the public one of a key that ssh-agent has.
+
+    Returns:
+        The detached signature, armored.
+
+    Raises:
+        InputError: There is no such file.
+        EnvironmentFault: ssh-keygen is missing or refuses the key.
+    """
+    if not key.is_file():
+        raise InputError(f"{key} is no file", hint="--sign takes an ssh key, such as ~/.ssh/id_ed25519")
+    argv = ["ssh-keygen", "-q", "-Y", "sign", "-n", NAMESPACE, "-f", str(key)]
+    return run(argv, stdin=sums).stdout
+
+
+class Signature(NamedTuple):
+    """The signature of an export.
+
+    Args:
+        valid: Whether it is one of these sums, by this key.
+        signer: Who signed, if the allowed signers vouch for the key; empty otherwise.
+        detail: What ssh-keygen says.
+    """
+
+    valid: bool
+    signer: str
+    detail: str
+
+
+def signature_of(folder: Path, allowed_signers: Path | None) -> Signature | None:
+    """Verify the signature of an export; None if there is none.
+
+    Args:
+        folder: The folder.
+        allowed_signers: Who may sign, in the format of ssh-keygen(1); by default any key may.
+    """
+    if allowed_signers is not None and not allowed_signers.is_file():
+        raise InputError(f"{allowed_signers} is no file", hint="see ALLOWED SIGNERS in ssh-keygen(1)")
+    file = folder / SIGNATURE
+    if not file.is_file():
+        return None
+    common = ["-n", NAMESPACE, "-s", str(file)]
+    if allowed_signers is None:
+        checked = run(["ssh-keygen", "-Y", "check-novalidate", *common], stdin=_sums(folder), check=False)
+        return Signature(checked.code == 0, "", _words(checked.stdout, checked.stderr))
+    signers = ["-f", str(allowed_signers)]
+    found = run(["ssh-keygen", "-Y", "find-principals", *signers, "-s", str(file)], check=False)
+    detail = _words(found.stdout, found.stderr)
+    for signer in found.stdout.decode(errors="replace").splitlines() if found.code == 0 else ():
+        checked = run(["ssh-keygen", "-Y", "verify", "-I", signer, *signers, *common], stdin=_sums(folder), check=False)
+        detail = _words(checked.stdout, checked.stderr)
+        if checked.code == 0:
+            return Signature(True, signer, detail)
+    return Signature(False, "", detail)
+
+
+def _earlier(folder: Path) -> dict[str, str]:
+    """The sums of an earlier export; empty if there is none."""
+    sums = read_sums(folder) if (folder / SUMS).is_file() else {}
+    return sums if RECORD in sums else {}
+
+
+def _refuse_foreign(folder: Path, files: Mapping[str, bytes], listed: Mapping[str, str]) -> None:
+    for path in {**files, **listed}:
+        actual = _sum_of(folder, path)
+        new = hashlib.sha256(files[path]).hexdigest() if path in files else None
+        ours = (listed.get(path), new) if path != SUMS or not listed else (actual,)
+        if actual and actual not in ours:
+            edited = "was edited since patchtool wrote it" if path in listed else "was not written by patchtool"
+            raise RefusedError(f"{folder / path} is in the way: it {edited}", hint="move it away, or choose --output")
+
+
+def _sum_of(folder: Path, path: str) -> str | None:
+    try:
+        return hashlib.sha256(safe_join(folder, path).read_bytes()).hexdigest()
+    except FileNotFoundError:
+        return None
+    except (NotADirectoryError, IsADirectoryError):
+        return ""
+
+
+def _sums(folder: Path) -> bytes:
+    return (folder / SUMS).read_bytes()
+
+
+def _words(stdout: bytes, stderr: bytes) -> str:
+    return " ".join((stdout + stderr).decode(errors="replace").split())

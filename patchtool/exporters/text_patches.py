@@ -1,0 +1,44 @@
+"""What the formats that ``patch`` and ``git am`` read have in common."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from patchtool.domain.errors import InputError
+
+if TYPE_CHECKING:
+    from patchtool.workflow.exported_series import ExportedPatch
+
+# GNU patch also finds diffs that are indented, and normal diffs and ed scripts; git am also finds headers in a message.
+_DIFF_LINE = re.compile(r"(?:---|\+\+\+ |\*\*\* |diff |Index: |@@ )|\d+(?:,\d+)?[acd][\d,]*$|(?:From|Subject|Date):")
+_BINARY = re.compile(rb"^diff --git ([^\n]*)\n(?:[a-z][^\n]*\n)*GIT binary patch$", re.MULTILINE)
+
+
+def refuse_binary(patch: ExportedPatch) -> None:
+    """Refuse a patch that GNU patch cannot read.
+
+    Raises:
+        InputError: It changes a binary file; names it.
+    """
+    match = _BINARY.search(patch.diff)
+    if match:
+        paths = match[1].decode("utf-8", "replace")
+        raise InputError(
+            f"{patch.info.name} changes a binary file, which GNU patch cannot do: {paths}",
+            hint="patchtool export mbox writes it for git am",
+        )
+
+
+def refuse_diff_lines(patch: ExportedPatch) -> None:
+    """Refuse a patch whose text would be taken for a part of a diff or for a mail header.
+
+    Raises:
+        InputError: A line of its reason is such a line; shows it.
+    """
+    for line in patch.info.reason.splitlines():
+        if _DIFF_LINE.match(line.strip()):
+            raise InputError(
+                f"the reason of {patch.info.name} has a line that patch or git am would not take for text: {line!r}",
+                hint=f"reword it in patches/{patch.info.name}/patch.toml",
+            )

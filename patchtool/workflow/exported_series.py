@@ -1,0 +1,255 @@
+"""What is exported: the rendered series as git commits in the store, and everything that formats are made from."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timezone
+from enum import Enum
+from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple
+
+from patchtool.adapters.git.plumbing import REGULAR, Git
+from patchtool.adapters.store.importing import ROOT
+from patchtool.domain.errors import InputError
+from patchtool.domain.patch import PatchInfo, PatchReport
+from patchtool.domain.pin import Pin
+from patchtool.domain.release import Release
+from patchtool.workflow.commits import commit_patches, patch_commits
+from patchtool.workflow.rendering import Rendering
+
+DATE_VARIABLE = "SOURCE_DATE_EPOCH"
+DEFAULT_DATE = 946684800
+"""2000-01-01, the date of the releases in the store; of a patch without ``last-update``."""
+_DIFF = ("-p", "--full-index", "--no-renames", "--binary", "--no-color", "--no-ext-diff", "--no-textconv", "-U3")
+
+
+class Layout(str, Enum):
+    """Which folder patches are applied in."""
+
+    GIT = "git"
+    PACKAGE = "package"
+
+    @property
+    def root(self) -> str:
+        """What is removed from paths in the git layout."""
+        return ROOT if self is Layout.PACKAGE else ""
+
+
+class ExportedPatch(NamedTuple):
+    """One patch that changes the tree.
+
+    Args:
+        info: Its metadata.
+        diff: What it changes on top of those before it, as git writes it; renames are a deletion and a new file.
+        date: Its last update, seconds since 1970 UTC.
+    """
+
+    info: PatchInfo
+    diff: bytes
+    date: int
+
+    @property
+    def day(self) -> str:
+        """ISO date of its last update."""
+        return iso_time(self.date)[:10]
+
+
+class ChangedFile(NamedTuple):
+    """One file before and after the series.
+
+    Args:
+        path: In the git layout.
+        mode: Git's, after the series; before it for a file that is deleted.
+        before: Its bytes, None for a file that the series creates.
+        after: Its bytes, None for a file that the series deletes.
+    """
+
+    path: str
+    mode: str
+    before: bytes | None
+    after: bytes | None
+
+
+@dataclass(frozen=True)
+class ExportedSeries:
+    """The series on one release, for exporters.
+
+    Args:
+        git: The store.
+        pin: The project's pin.
+        release: The release that the series was rendered on.
+        hashes: SHA-256, hex, of its artifacts that are known.
+        base: Its commit in the store.
+        commits: One for each patch that changes the tree, in order.
+        infos: The metadata of those patches.
+        reports: The whole series, with the patches that change nothing.
+        layout: Which folder patch formats are applied in.
+        local: Label of the local version, such as ``npu.1``.
+        when: ``SOURCE_DATE_EPOCH``, or None.
+        fetch_artifacts: Returns the release's wheels to patch, verified by hash.
+    """
+
+    git: Git
+    pin: Pin
+    release: Release
+    hashes: tuple[str, ...]
+    base: str
+    commits: tuple[str, ...]
+    infos: tuple[PatchInfo, ...]
+    reports: tuple[PatchReport, ...] = ()
+    layout: Layout = Layout.GIT
+    local: str = "npu.1"
+    when: int | None = None
+    fetch_artifacts: Callable[[], Sequence[Path]] = tuple
+
+    @property
+    def project(self) -> str:
+        """The distribution's name."""
+        return self.pin.project
+
+    @property
+    def version(self) -> str:
+        """The version of what is exported, with a local part."""
+        return f"{self.release.version}+{self.local}"
+
+    @property
+    def tip(self) -> str:
+        """The last commit."""
+        return self.commits[-1] if self.commits else self.base
+
+    @property
+    def digest(self) -> str:
+        """SHA-256, hex, over names and digests of the whole series."""
+        infos = [report.info for report in self.reports] or self.infos
+        return hashlib.sha256("".join(f"{info.name} {info.digest}\n" for info in infos).encode()).hexdigest()
+
+    @property
+    def date(self) -> int:
+        """The date of everything that is written, seconds since 1970 UTC."""
+        latest = max((last_update(info) for info in self.infos), default=DEFAULT_DATE)
+        return latest if self.when is None else self.when
+
+    @cached_property
+    def patches(self) -> tuple[ExportedPatch, ...]:
+        """The patches that change the tree, in order; all diffs come from one git process."""
+        if not self.commits:
+            return ()
+        ids = "".join(f"{commit}\n" for commit in self.commits).encode()
+        output = self.git.run("diff-tree", "--stdin", *_DIFF, *self._relative, stdin=ids).stdout
+        # No other line starts with an id: those of a diff start with a space, a sign or a word.
+        parts = re.split(rb"^(%s)\n" % b"|".join(ids.split()), output, flags=re.MULTILINE)
+        diffs = {commit.decode(): diff.removeprefix(b"\n") for commit, diff in zip(parts[1::2], parts[2::2])}
+        return tuple(
+            ExportedPatch(info, diffs.get(commit, b""), min(last_update(info), self.date))
+            for info, commit in zip(self.infos, self.commits)
+        )
+
+    @cached_property
+    def files(self) -> tuple[ChangedFile, ...]:
+        """Every file that the series changes, by path."""
+        raw = self.git.run("diff-tree", "-r", "-z", "--no-renames", self.base, self.tip).stdout
+        fields = raw.decode("utf-8", "surrogateescape").split("\0")[:-1]
+        entries = [(header.lstrip(":").split(), path) for header, path in zip(fields[::2], fields[1::2])]
+        objects = self.git.objects(blob for entry, _ in entries for blob in entry[2:4] if blob.strip("0"))
+        changed = []
+        for (old_mode, new_mode, old, new, _), path in entries:
+            mode = new_mode if new_mode in REGULAR else old_mode
+            before, after = (objects[blob][1] if blob.strip("0") else None for blob in (old, new))
+            changed.append(ChangedFile(path, mode, before, after))
+        return tuple(changed)
+
+    def mails(self) -> Mapping[str, bytes]:
+        """The patches as ``git format-patch`` writes them, by file name."""
+        flags = ("--numbered", "--zero-commit", "--no-signature", f"--base={self.base}", "--quiet")
+        with tempfile.TemporaryDirectory(prefix="patchtool-") as folder:
+            self.git.run(
+                "format-patch", *flags, *_DIFF, "--stat", *self._relative, "-o", folder, f"{self.base}..{self.tip}"
+            )
+            return {path.name: path.read_bytes() for path in sorted(Path(folder).iterdir())}
+
+    def tree(self, commit: str) -> dict[str, tuple[str, bytes]]:
+        """Mode and bytes of every file of a commit, by path in the chosen layout, sorted."""
+        listing = self.git.run("ls-tree", "-r", "-z", "--full-tree", commit).stdout
+        entries = [line.partition("\t") for line in listing.decode("utf-8", "surrogateescape").split("\0") if line]
+        blobs = {path: header.split() for header, _, path in entries}
+        objects = self.git.objects(oid for _, _, oid in blobs.values())
+        return {self.in_layout(path): (mode, objects[oid][1]) for path, (mode, _, oid) in sorted(blobs.items())}
+
+    def in_layout(self, path: str) -> str:
+        """A path in the git layout as the chosen layout has it.
+
+        Raises:
+            InputError: An installed package has no such path.
+        """
+        return package_path(path) if self.layout is Layout.PACKAGE else path
+
+    @property
+    def _relative(self) -> tuple[str, ...]:
+        for file in self.files if self.layout.root else ():
+            package_path(file.path)  # git would leave out what a package does not have
+        return (f"--relative={self.layout.root}",) if self.layout.root else ()
+
+
+def package_path(path: str) -> str:
+    """A path in the git layout as an installed package has it.
+
+    Raises:
+        InputError: It has no such path.
+    """
+    if not path.startswith(ROOT):
+        raise InputError(
+            f"the series changes {path}, which is not in {ROOT}: an installed package does not have it",
+            hint="export patches for the git repository, --layout git",
+        )
+    return path.removeprefix(ROOT)
+
+
+def commit_for_export(git: Git, base: str, rendering: Rendering) -> tuple[str, ...]:
+    """Commit the patches that change the tree, each with the date of its last update."""
+    dates = {patch.info.name: f"{last_update(patch.info)} +0000" for patch in rendering.patches}
+    commits = [replace(c, date=dates[c.trailer("Patchtool-Patch")]) for c in patch_commits(rendering)]
+    return tuple(commit_patches(git, base, commits))
+
+
+def last_update(info: PatchInfo) -> int:
+    """When a patch was last updated, seconds since 1970 UTC.
+
+    Raises:
+        InputError: Its metadata has something else than a date.
+    """
+    if not info.last_update:
+        return DEFAULT_DATE
+    try:
+        return int(datetime.strptime(info.last_update, "%Y-%m-%d").replace(tzinfo=timezone.utc).timestamp())
+    except ValueError:
+        raise InputError(
+            f"patches/{info.name}/patch.toml: last-update {info.last_update!r} is not a date",
+            hint='last-update = "2026-11-30"',
+        ) from None
+
+
+def source_date_epoch() -> int | None:
+    """The date that the environment prescribes for everything that is written.
+
+    Raises:
+        InputError: The variable is no number of seconds.
+
+    Source: https://reproducible-builds.org/specs/source-date-epoch/
+    """
+    text = os.environ.get(DATE_VARIABLE, "")
+    if not text:
+        return None
+    if not (text.isascii() and text.isdigit() and len(text) <= len(str(2**40))):
+        raise InputError(f"{DATE_VARIABLE} is {text!r}, not a number of seconds", hint=f"unset {DATE_VARIABLE}")
+    return int(text)
+
+
+def iso_time(seconds: int) -> str:
+    """A date and time, ISO 8601, UTC."""
+    return datetime.fromtimestamp(seconds, timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")

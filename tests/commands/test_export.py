@@ -1,0 +1,247 @@
+"""``export`` and ``verify``: what is written, compared, refused, signed and reported."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.harness import CliResult
+from tests.commands.small_upstream import CACHE, SOURCE, Outcome, SmallUpstream
+from tests.exporters.consumers import put, read, require, run
+
+LANDED = SOURCE.replace("self.table[0:total] = slots\n        self.table[total:] = 0", "self.table[:] = slots")
+BOTH = LANDED.replace("# undo", "copy_rows(state, tracked)\n        # undo")
+
+
+def export(upstream: SmallUpstream, *words: str) -> Outcome:
+    return upstream.run("export", *words, "--output", str(upstream.folder / "out"))
+
+
+def exported(upstream: SmallUpstream, *words: str) -> dict[str, bytes]:
+    done = export(upstream, *words)
+    assert done.code == 0, done.err
+    return read(upstream.folder / "out")
+
+
+def validated(outcome: Outcome) -> Outcome:
+    """The outcome, whose document its schema accepts."""
+    assert CliResult(outcome.code, outcome.out, outcome.err).document
+    return outcome
+
+
+def test_one_format_is_written_into_the_folder_itself(upstream: SmallUpstream) -> None:
+    files = exported(upstream, "quilt")
+    assert sorted(files) == ["README.md", "SHA256SUMS", "dense.patch", "patchtool.json", "series", "tracking.patch"]
+    assert files["series"] == b"dense.patch\ntracking.patch\n"
+    run(["sha256sum", "--check", "--strict", "SHA256SUMS"], upstream.folder / "out")
+
+
+def test_several_formats_are_written_into_folders(upstream: SmallUpstream) -> None:
+    done = validated(export(upstream, "mbox", "quilt", "--json"))
+    assert [row["format"] for row in done.document["formats"]] == ["quilt", "mbox"]
+    listed = [path for row in done.document["formats"] for path in row["files"]]
+    assert all((upstream.folder / "out" / path).is_file() for path in listed)
+    assert {path.split("/")[0] for path in listed} == {"quilt", "mbox"}
+
+
+def test_exported_patches_make_the_tree_that_apply_writes(upstream: SmallUpstream) -> None:
+    require("quilt")
+    exported(upstream, "quilt")
+    assert upstream.run("apply", "--output", str(upstream.folder / "applied")).code == 0
+    tree = put(upstream.folder / "tree", {CACHE: SOURCE.encode()})
+    run(["quilt", "push", "-a", "--fuzz=0"], tree, QUILT_PATCHES=str(upstream.folder / "out"))
+    assert (tree / CACHE).read_bytes() == (upstream.folder / "applied" / CACHE).read_bytes()
+
+
+def test_bytes_do_not_depend_on_place_date_locale_or_store(upstream: SmallUpstream, tmp_path: Path) -> None:
+    first = exported(upstream, "--all")
+    shutil.rmtree(upstream.folder / "store")
+    project = shutil.copytree(upstream.project, tmp_path / "elsewhere" / "ü")
+    argv = ["-C", str(project), "--find-links", str(upstream.links), "export", "--all", "--output", "again"]
+    environment = {**os.environ, "TZ": "Asia/Shanghai", "LC_ALL": "de_DE.UTF-8", "LANGUAGE": "de", "COLUMNS": "40"}
+    command = [sys.executable, "-X", "utf8=0", "-c", "from patchtool.cli import run; run()"]
+    identity = {"GIT_AUTHOR_NAME": "Nobody", "GIT_COMMITTER_DATE": "1 +0000", "PATCHTOOL_STORE": str(tmp_path / "s")}
+    done = subprocess.run([*command, *argv], env=environment | identity, cwd=tmp_path, capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert read(tmp_path / "again") == first
+
+
+def test_source_date_epoch_replaces_the_dates(upstream: SmallUpstream, monkeypatch: pytest.MonkeyPatch) -> None:
+    toml = upstream.project / "patches/dense/patch.toml"
+    toml.write_text(toml.read_text() + 'last-update = "2026-11-29"\n')
+    assert b"Last-Update: 2026-11-29\n" in exported(upstream, "quilt")["dense.patch"]
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
+    files = exported(upstream, "quilt")
+    assert b"Last-Update: 2023-11-14\n" in files["dense.patch"]
+    assert json.loads(files["patchtool.json"])["date"] == 1700000000
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "yesterday")
+    refused = export(upstream, "quilt")
+    assert (refused.code, "SOURCE_DATE_EPOCH is 'yesterday'" in refused.err) == (2, True)
+
+
+def test_second_export_changes_nothing_and_says_so(upstream: SmallUpstream) -> None:
+    exported(upstream, "quilt")
+    times = {path: path.stat().st_mtime_ns for path in (upstream.folder / "out").iterdir()}
+    again = export(upstream, "quilt")
+    assert (again.code, "is up to date, nothing to do" in again.out) == (0, True)
+    assert {path: path.stat().st_mtime_ns for path in (upstream.folder / "out").iterdir()} == times
+
+
+def test_check_names_every_file_that_differs_and_writes_nothing(upstream: SmallUpstream) -> None:
+    assert export(upstream, "quilt", "--check").code == 1
+    assert not (upstream.folder / "out").exists()
+    exported(upstream, "quilt")
+    assert export(upstream, "quilt", "--check").code == 0
+    out = upstream.folder / "out"
+    (out / "dense.patch").write_text("edited")
+    (out / "series").unlink()
+    before = read(out)
+    checked = validated(export(upstream, "quilt", "--check", "--json"))
+    assert (checked.code, checked.document["drift"]) == (1, ["differs dense.patch", "missing series"])
+    assert read(out) == before
+
+
+def test_patches_that_landed_are_named_and_their_files_removed(upstream: SmallUpstream) -> None:
+    upstream.release("1.1", {CACHE: LANDED})
+    exported(upstream, "quilt")
+    (upstream.folder / "out" / "mine.txt").write_text("mine")
+    checked = export(upstream, "quilt", "--on", "v1.1", "--check", "--json")
+    assert "stale dense.patch" in checked.document["drift"]
+    files = exported(upstream, "quilt", "--on", "v1.1")
+    assert files["series"] == b"tracking.patch\n"
+    assert "dense.patch" not in files
+    assert files["mine.txt"] == b"mine"
+    assert b"| `dense` | landed: upstream has it" in files["README.md"]
+
+
+def test_release_that_needs_no_patch_is_a_success_that_says_so(upstream: SmallUpstream) -> None:
+    upstream.release("1.1", {CACHE: BOTH})
+    done = export(upstream, "quilt", "mbox", "--on", "v1.1")
+    assert (done.code, "nothing to export" in done.out) == (0, True), done.out
+    files = read(upstream.folder / "out")
+    assert sorted(files) == ["README.md", "SHA256SUMS", "patchtool.json"]
+    assert b"| `tracking` | landed" in files["README.md"]
+
+
+def test_conflict_writes_nothing(upstream: SmallUpstream) -> None:
+    upstream.release("1.1", {CACHE: SOURCE.replace("self.table[total:] = 0", "pass")})
+    done = validated(export(upstream, "quilt", "--on", "v1.1", "--json"))
+    assert (done.code, done.document["formats"]) == (3, [])
+    assert not (upstream.folder / "out").exists()
+
+
+@pytest.mark.parametrize("name", ["series", "SHA256SUMS", "README.md"])
+def test_files_that_no_export_wrote_are_refused(upstream: SmallUpstream, name: str) -> None:
+    out = put(upstream.folder / "out", {name: b"mine\n"})
+    if name == "SHA256SUMS":
+        put(out, {"theirs": b"", name: b"0" * 64 + b"  theirs\n"})
+    before = read(out)
+    done = export(upstream, "quilt")
+    assert (done.code, f"{name} is in the way" in done.err) == (2, True), done.err
+    assert read(out) == before
+
+
+def test_edited_export_is_refused(upstream: SmallUpstream) -> None:
+    exported(upstream, "quilt")
+    out = upstream.folder / "out"
+    (out / "dense.patch").write_text("edited")
+    before = read(out)
+    upstream.release("1.1", {CACHE: LANDED})
+    for words in (["quilt"], ["quilt", "--on", "v1.1"]):
+        done = export(upstream, *words)
+        assert (done.code, "it was edited" in done.err) == (2, True), done.err
+        assert read(out) == before
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["zip"], "there is no format 'zip'"),
+        ([], "no format is named"),
+        (["quilt", "--layout", "flat"], "there is no layout 'flat'"),
+        (["quilt", "--sign", "nowhere"], "nowhere is no file"),
+        (["quilt", "--sign", "key", "--check"], "exclude each other"),
+    ],
+)
+def test_wrong_options_are_refused(upstream: SmallUpstream, words: list[str], told: str) -> None:
+    done = export(upstream, *words)
+    assert (done.code, told in done.err) == (2, True), done.err
+
+
+def test_last_update_that_is_no_date_is_refused(upstream: SmallUpstream) -> None:
+    toml = upstream.project / "patches/dense/patch.toml"
+    toml.write_text(toml.read_text() + 'last-update = "yesterday"\n')
+    done = export(upstream, "quilt")
+    assert (done.code, "patches/dense/patch.toml: last-update 'yesterday'" in done.err) == (2, True)
+
+
+def keypair(folder: Path, name: str) -> Path:
+    require("ssh-keygen")
+    run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", name, "-f", folder / name], folder)
+    return folder / name
+
+
+def test_signature_is_verified_against_the_allowed_signers(upstream: SmallUpstream, tmp_path: Path) -> None:
+    key, other = keypair(tmp_path, "release"), keypair(tmp_path, "other")
+    out = str(upstream.folder / "out")
+    exported(upstream, "quilt", "--sign", str(key))
+    signers, others = tmp_path / "signers", tmp_path / "others"
+    signers.write_text(f"release@example.org {key.with_suffix('.pub').read_text()}")
+    others.write_text(f"other@example.org {other.with_suffix('.pub').read_text()}")
+    by_hand = ["ssh-keygen", "-Y", "verify", "-n", "patchtool", "-f", signers, "-I", "release@example.org"]
+    sums = Path(out, "SHA256SUMS").read_bytes()
+    subprocess.run([*map(str, by_hand), "-s", f"{out}/SHA256SUMS.sig"], input=sums, check=True, capture_output=True)
+
+    verified = validated(upstream.run("verify", out, "--allowed-signers", str(signers), "--json"))
+    assert (verified.code, verified.document["signature"]["signer"]) == (0, "release@example.org")
+    assert verified.document["release"] == "v1.0"
+    anyone = validated(upstream.run("verify", out, "--json"))
+    assert (anyone.code, anyone.document["signature"]["signer"]) == (0, None)
+    assert "nothing vouches for" in anyone.document["notes"][0]
+    assert upstream.run("verify", out, "--allowed-signers", str(others)).code == 1
+
+    signature = Path(out, "SHA256SUMS.sig").read_bytes()
+    exported(upstream, "quilt")
+    assert Path(out, "SHA256SUMS.sig").read_bytes() == signature
+    Path(out, "SHA256SUMS").write_text(Path(out, "SHA256SUMS").read_text() + "0" * 64 + "  extra\n")
+    assert "is not valid" in upstream.run("verify", out).out
+
+
+def test_stale_signature_is_removed(upstream: SmallUpstream, tmp_path: Path) -> None:
+    exported(upstream, "quilt", "--sign", str(keypair(tmp_path, "release")))
+    files = exported(upstream, "mbox")
+    assert "SHA256SUMS.sig" not in files
+    assert upstream.run("verify", str(upstream.folder / "out"), "--allowed-signers", "nowhere").code == 2
+    empty = put(tmp_path, {"nobody": b""}) / "nobody"
+    unsigned = upstream.run("verify", str(upstream.folder / "out"), "--allowed-signers", str(empty))
+    assert (unsigned.code, "is not signed" in unsigned.out) == (1, True)
+
+
+def test_verify_names_damaged_files(upstream: SmallUpstream) -> None:
+    exported(upstream, "quilt")
+    out = upstream.folder / "out"
+    assert upstream.run("verify", str(out)).code == 0
+    (out / "dense.patch").write_text("edited")
+    (out / "series").unlink()
+    verified = validated(upstream.run("verify", str(out), "--json"))
+    assert (verified.code, verified.document["findings"]) == (1, ["differs dense.patch", "missing series"])
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        pytest.param({}, id="nothing"),
+        pytest.param({"SHA256SUMS": b"what?\n"}, id="malformed sums"),
+        pytest.param({"SHA256SUMS": b"0" * 64 + b"  ../outside\n"}, id="path out of the folder"),
+        pytest.param({"SHA256SUMS": b"", "patchtool.json": b"{}"}, id="record of nothing"),
+        pytest.param({"SHA256SUMS": b"", "patchtool.json": b"[1]"}, id="record that is no object"),
+    ],
+)
+def test_verify_refuses_what_is_no_export(upstream: SmallUpstream, files: dict[str, bytes]) -> None:
+    out = put(upstream.folder / "out", files)
+    out.mkdir(exist_ok=True)
+    assert upstream.run("verify", str(out)).code == 2

@@ -1,0 +1,107 @@
+"""Patches for quilt and git am: the programs themselves turn the release into our tree, without fuzz."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from patchtool.domain.errors import InputError
+from patchtool.workflow.exported_series import Layout
+from tests.exporters.awkward_files import BINARY, DELETED_EMPTY, ONE_LINE, STATES
+from tests.exporters.consumers import Files, commit, export_to, put, read, require, run, series_of
+
+LAYOUTS = pytest.mark.parametrize("layout", list(Layout), ids=lambda layout: layout.value)
+
+
+def in_layout(files: Files, layout: Layout) -> dict[str, bytes]:
+    return {path.removeprefix(layout.root): data for path, data in files.items()}
+
+
+@LAYOUTS
+def test_quilt_pushes_and_pops_every_patch_without_fuzz(tmp_path: Path, layout: Layout) -> None:
+    require("quilt")
+    patches = export_to(tmp_path, "quilt", series_of(tmp_path, STATES, layout))
+    tree = put(tmp_path / "tree", in_layout(STATES[0], layout))
+    told = run(["quilt", "push", "-a", "--fuzz=0"], tree, QUILT_PATCHES=str(patches))
+    assert "offset" not in told
+    assert read(tree) == in_layout(STATES[-1], layout)
+    run(["quilt", "pop", "-a"], tree, QUILT_PATCHES=str(patches))
+    assert read(tree) == in_layout(STATES[0], layout)
+
+
+def test_quilt_deletes_an_empty_file(tmp_path: Path) -> None:  # it cannot bring it back
+    require("quilt")
+    patches = export_to(tmp_path, "quilt", series_of(tmp_path, DELETED_EMPTY))
+    tree = put(tmp_path / "tree", DELETED_EMPTY[0])
+    run(["quilt", "push", "-a", "--fuzz=0"], tree, QUILT_PATCHES=str(patches))
+    assert read(tree) == DELETED_EMPTY[-1]
+
+
+@LAYOUTS
+def test_git_am_makes_our_tree_and_our_commits(tmp_path: Path, layout: Layout) -> None:
+    series = series_of(tmp_path, STATES, layout)
+    mails = export_to(tmp_path, "mbox", series)
+    tree = tmp_path / "tree"
+    tree.mkdir()
+    run(["git", "init", "-q", "."], tree)
+    base = commit(tree, in_layout(STATES[0], layout), "upstream")
+    run(
+        ["git", "am", *sorted(mails.glob("*.patch"))], tree, GIT_COMMITTER_NAME="B", GIT_COMMITTER_EMAIL="b@example.org"
+    )
+    assert read(tree) == in_layout(STATES[-1], layout)
+    if layout is Layout.GIT:
+        run(["git", "fetch", "-q", tmp_path / "repository"], tree)
+        compared = run(["git", "range-diff", f"{series.base}..FETCH_HEAD", f"{base}..HEAD"], tree)
+        assert [line.split()[2] for line in compared.splitlines()] == ["=", "="], compared
+
+
+def test_git_am_does_binary_files_and_quilt_refuses_them(tmp_path: Path) -> None:
+    series = series_of(tmp_path, BINARY)
+    mails = export_to(tmp_path, "mbox", series)
+    tree = put(tmp_path / "tree", BINARY[0])
+    run(["git", "init", "-q", "."], tree)
+    run(["git", "apply", *mails.glob("*.patch")], tree)
+    assert read(tree) == BINARY[-1]
+    with pytest.raises(InputError, match=r"patch_1 changes a binary file.*table\.py"):
+        export_to(tmp_path, "quilt", series)
+
+
+@pytest.mark.parametrize(
+    "line", ["---", "--- a/x", "  +++ b/x", "diff --git a/x b/x", "@@ -1 +1 @@", "Index: x", "3,4d2", "Subject: x"]
+)
+@pytest.mark.parametrize("name", ["quilt", "mbox"])
+def test_reason_that_looks_like_a_diff_is_refused(tmp_path: Path, name: str, line: str) -> None:
+    series = series_of(tmp_path, ONE_LINE)
+    info = series.infos[0]._replace(reason=f"Because:\n\n{line}\n")
+    with pytest.raises(InputError, match="patch_1 has a line"):
+        export_to(tmp_path, name, replace(series, infos=(info,)))
+
+
+def test_header_has_the_fields_of_dep_3(tmp_path: Path) -> None:
+    series = series_of(tmp_path, ONE_LINE)
+    info = series.infos[0]._replace(
+        reason="Why.\n\nMore.",
+        origin="https://example.org/pull/1",
+        bug="https://example.org/issues/2",
+        forwarded="https://example.org/pull/3",
+        applied_upstream="https://example.org/pull/1",
+    )
+    patch = (export_to(tmp_path, "quilt", replace(series, infos=(info,))) / "patch_1.patch").read_text()
+    assert patch.partition("---\n")[0].splitlines() == [
+        f"Description: {info.title}",
+        " Why.",
+        " .",
+        " More.",
+        f"Author: {info.author}",
+        "Origin: backport, https://example.org/pull/1",
+        "Bug: https://example.org/issues/2",
+        "Forwarded: https://example.org/pull/3",
+        "Applied-Upstream: https://example.org/pull/1",
+        "Last-Update: 2026-11-29",
+    ]
+
+
+def test_file_outside_of_the_package_is_refused_in_the_layout_of_a_package(tmp_path: Path) -> None:
+    series = series_of(tmp_path, [{"docs/a.py": b"a\n"}, {"docs/a.py": b"b\n"}], Layout.PACKAGE)
+    with pytest.raises(InputError, match=r"docs/a\.py, which is not in python/"):
+        export_to(tmp_path, "quilt", series)
