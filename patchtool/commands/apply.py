@@ -77,7 +77,13 @@ def _to_output(session: Session, options: ApplyOptions) -> Report:
 
         commits, branch = patch_commits(rendering), branch_name(stored.release)
         written = write_output(
-            session.store.path, stored.commit, commits, folder, branch=branch, lock_timeout=session.lock_timeout
+            session.store.path,
+            stored.commit,
+            commits,
+            folder,
+            branch=branch,
+            prepare=tree.complete if stored.release.commit else None,
+            lock_timeout=session.lock_timeout,
         )
         notes += [*written.notes, *_native_modules_note(stored.native_modules)]
     upstream = upstream_report(stored, project.pin.hashes)
@@ -86,7 +92,7 @@ def _to_output(session: Session, options: ApplyOptions) -> Report:
 
 def _default_output(session: Session, release: Release) -> Path:
     """``build`` in the project, or in the working directory where there is none, relative to it if possible."""
-    path = Path("build") / f"sglang-{release.tag}"
+    path = Path("build") / f"sglang-{release.slug}"
     root, cwd = session.project.root, Path.cwd()
     if session.project.packaged or root == cwd:
         return path

@@ -11,7 +11,7 @@ from patchtool.domain.errors import InputError
 from patchtool.domain.release import Release
 from patchtool.domain.report import Report
 from patchtool.workflow.acquire import acquire
-from patchtool.workflow.releases import upstream_report
+from patchtool.workflow.releases import ensure_release, find_release, upstream_report
 from patchtool.workflow.session import Session
 
 if TYPE_CHECKING:
@@ -25,17 +25,22 @@ def fetch(session: Session, wanted: Sequence[str]) -> Report:
 
     Args:
         session: The run.
-        wanted: Releases, or paths of artifacts; the pin where empty.
+        wanted: Releases, commits, or paths of artifacts; the pin where empty.
     """
     pin = session.project.pin
     rows: list[documents.FetchedRelease] = []
     outcomes: list[str] = []
     for text in wanted or (pin.release.tag,):
-        source, release = _parse(text, pin.project)
+        source, release = _parse(session, text)
         hashes = pin.hashes if release == pin.release else None
         known = session.store.release(release)
         known = known if known is not None and known.matches(hashes) else None
-        stored = known if known is not None and source is None else acquire(session, release, hashes, source)
+        if known is not None and source is None:
+            stored = known
+        elif release.commit:
+            stored = ensure_release(session, release, None)
+        else:
+            stored = acquire(session, release, hashes, source)
         rows.append(
             {
                 "release": stored.release.tag,
@@ -56,10 +61,11 @@ def fetch(session: Session, wanted: Sequence[str]) -> Report:
     )
 
 
-def _parse(text: str, project: str) -> tuple[Upstream | None, Release]:
+def _parse(session: Session, text: str) -> tuple[Upstream | None, Release]:
     """Parse an argument: a release, or the path of an artifact, which is then the source."""
     if not text.endswith(_FILES):
-        return None, Release.parse(text)
+        return None, find_release(session, text)
+    project = session.project.pin.project
     path = Path(text)
     if not path.is_file():
         raise InputError(f"{text} does not exist", hint="fetch takes releases and paths of wheels")

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from patchtool.adapters.project.project import LOCK, PIN, Project, write_lock
 from patchtool.adapters.project.proof_files import project_path, write_record
 from patchtool.adapters.project.transaction import write_all
 from patchtool.adapters.store.records import StoredRelease
+from patchtool.adapters.store.store import FOLDER
 from patchtool.domain.changelog import add_entry
 from patchtool.domain.errors import EnvironmentFault, ExitCode, InputError
 from patchtool.domain.patch import PatchInfo
-from patchtool.domain.pin import Pin
+from patchtool.domain.pin import GitSource, parse_git_reference
 from patchtool.domain.rebase import RebasePlan
 from patchtool.domain.release import Release
 from patchtool.domain.report import Report
@@ -20,7 +22,7 @@ from patchtool.workflow.acquire import artifact_hashes
 from patchtool.workflow.lock_comparison import accept, compare_with_lock, record, with_recorded_locations
 from patchtool.workflow.proofs import record_of, unproven, with_proofs
 from patchtool.workflow.rebase_plan import plan_rebase
-from patchtool.workflow.releases import ensure_release, index_releases, upstream_report
+from patchtool.workflow.releases import ensure_release, find_release, index_releases, upstream_report
 from patchtool.workflow.rendering import Rendering, render, select_patches
 from patchtool.workflow.session import Session
 
@@ -41,7 +43,7 @@ def rebase(
 
     Args:
         session: The run.
-        to: A release, or ``latest``.
+        to: A release, a name or commit of the git upstream, ``git+URL@NAME``, or ``latest``.
         dry_run: Whether to write nothing.
         accepted: Names of patches whose drift or dispute the user reviewed.
         reason: Why it is fine.
@@ -52,12 +54,13 @@ def rebase(
         EnvironmentFault: The release cannot be fetched, or the index has none.
         InputError: There is no such release, a name is not in the series, or an option is malformed.
     """
+    session, named = _with_git(session, to)
     project = session.own_project("rebase")
     select_patches(project.patches, [*accepted, *(text.partition("=")[0] for text in at)])
     patches = _locate(project.patches, at)
     if accepted and not reason.strip():
         raise InputError("--accept needs --reason", hint='say what was reviewed: --reason "…"')
-    release = _newest_release(session) if to == "latest" else Release.parse(to)
+    release = _find_target(session, named)
     hashes, notes = artifact_hashes(session, release)
     stored = ensure_release(session, release, hashes)
     rendering = _render_accepted(session, patches, stored, accepted, reason)
@@ -67,18 +70,45 @@ def rebase(
         code = max(code, ExitCode.FINDINGS)
     lock = accept(record(session, stored, rendering), release, accepted, reason)
     files = {LOCK: write_lock(lock), **_proof_file(session, stored, rendering)}
-    written = _write(project, hashes, files, plan) if code is ExitCode.OK and not dry_run else []
+    written = _write(project, session.git_source, hashes, files, plan) if code is ExitCode.OK and not dry_run else []
     return Report(
         "rebase",
         code,
         upstream_report(stored, hashes),
         patches=rendering.patches,
         headline=_headline(plan, code, written, dry_run=dry_run, missing=open_claims if require_proof else ()),
-        notes=(*notes, *rendering.notes, *_unproven_note(open_claims, release)),
+        notes=(*session.notes(), *notes, *rendering.notes, *_unproven_note(open_claims, release)),
         extra={"plan": plan.to_json(), "written": written},
         kind="rebase",
         plan=plan,
     )
+
+
+def _with_git(session: Session, to: str) -> tuple[Session, str]:
+    """The run with the git upstream that ``git+URL@NAME`` names, and the name."""
+    if not to.startswith("git+"):
+        return session, to
+    source, name = parse_git_reference(to)
+    if not source.subdirectory:
+        source = source._replace(subdirectory=FOLDER)
+    return replace(session, git=source), name
+
+
+def _find_target(session: Session, name: str) -> Release:
+    """The release or commit to move to; a name of the git upstream is looked up now."""
+    pin = session.project.pin
+    if session.git is None and pin.git is None:
+        return _newest_release(session) if name == "latest" else find_release(session, name)
+    if "==" in name:
+        return find_release(session, name)
+    from patchtool.workflow.upstream_history import newest_tag, resolve
+
+    release = newest_tag(session) if name == "latest" else resolve(session, name)
+    recorded = [each for each in (pin.release, *session.project.lock.releases) if each.name == release.name]
+    if release.version and recorded and release not in recorded:
+        was = recorded[0].commit[:10]
+        session.remarks.append(f"{release.name} was at {was} when it was recorded, and is at {release.commit[:10]} now")
+    return release
 
 
 def _locate(patches: Sequence[PatchInfo], at: Sequence[str]) -> tuple[PatchInfo, ...]:
@@ -127,8 +157,10 @@ def _proof_file(session: Session, stored: StoredRelease, rendering: Rendering) -
     return {project_path(stored.release): write_record(record)} if record else {}
 
 
-def _write(project: Project, hashes: tuple[str, ...], files: Mapping[str, bytes], plan: RebasePlan) -> list[str]:
-    pin = Pin(project.pin.project, plan.to, hashes)
+def _write(
+    project: Project, git: GitSource | None, hashes: tuple[str, ...], files: Mapping[str, bytes], plan: RebasePlan
+) -> list[str]:
+    pin = project.pin.moved(plan.to, hashes, git if plan.to.commit else None)
     contents = {**files, PIN: pin.format().encode()}
     if plan.moves:
         changelog = project.root / CHANGELOG

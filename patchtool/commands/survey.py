@@ -12,7 +12,7 @@ from patchtool.domain.survey import Survey, SurveyedRelease
 from patchtool.workflow.diffs import rendering_diff
 from patchtool.workflow.parallel_rendering import render_many
 from patchtool.workflow.proofs import with_proofs
-from patchtool.workflow.releases import index_releases, named_release
+from patchtool.workflow.releases import find_release, index_releases, named_release
 from patchtool.workflow.rendering import Rendering, select_patches
 from patchtool.workflow.session import Session
 
@@ -67,7 +67,7 @@ def _select_releases(
 ) -> tuple[list[Release], list[str]]:
     """The named releases or those of index and store, oldest first, and a note if the index could not be asked."""
     if releases:
-        return sorted({Release.parse(text) for text in releases}), []
+        return sorted({find_release(session, text) for text in releases}), []
     known = set(session.store.releases())
     notes: list[str] = []
     try:

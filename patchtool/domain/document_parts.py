@@ -17,7 +17,10 @@ def one_of(*values: object) -> Meta:
 
 ReleaseTag = Annotated[
     str,
-    Meta(pattern=r"^v\d+(\.\d+)*((a|b|rc)\d+)?(\.post\d+)?(\.dev\d+)?$", description="As upstream tags it."),
+    Meta(
+        pattern=r"^(v\d+(\.\d+)*((a|b|rc)\d+)?(\.post\d+)?(\.dev\d+)?(\+[a-z0-9.]+)?|(\S+@)?[0-9a-f]{40})$",
+        description="A release as upstream tags it, or a commit with the name that it was looked up by.",
+    ),
 ]
 ObjectId = Annotated[
     str, Meta(pattern=r"^([0-9a-f]{40}|[0-9a-f]{64})$", description="A git object id, SHA-1 or SHA-256.")
@@ -44,12 +47,23 @@ class Upstream(TypedDict):
 
     release: ReleaseTag | None
     source: Annotated[
-        str, one_of("pypi", "tree"), Meta(description="pypi, a release of the index; tree, a folder as it is.")
+        str,
+        one_of("pypi", "git", "tree"),
+        Meta(description="pypi, a release of the index; git, a commit of upstream; tree, a folder as it is."),
     ]
     artifact: str | None
     digest: Digest | None
     commit: ObjectId | None
     tree: ObjectId | None
+
+
+class UpstreamCommit(TypedDict):
+    """A commit of upstream's history."""
+
+    commit: ObjectId
+    author: str
+    date: Annotated[str, Meta(pattern=r"^\d{4}-\d\d-\d\d$")]
+    subject: str
 
 
 class Result(TypedDict):

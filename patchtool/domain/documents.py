@@ -144,7 +144,7 @@ class FetchedRelease(TypedDict):
     commit: ObjectId
     tree: ObjectId
     fetched: bool
-    digests: Annotated[list[Digest], Meta(min_length=1)]
+    digests: Annotated[list[Digest], Meta(description="Of the artifacts; a commit has none.")]
 
 
 class Fetch(Document):

@@ -96,8 +96,8 @@ class Lock(NamedTuple):
         for release in sorted(self.releases):
             locked = self.releases[release]
             patches = {name: _patch_table(patch) for name, patch in locked.patches.items()}
-            releases[release.version] = {"commit": locked.commit, "tree": locked.tree, "patches": patches}
-        return {"version": VERSION, "pin": self.pin.version if self.pin else "", "releases": releases}
+            releases[release.key] = {"commit": locked.commit, "tree": locked.tree, "patches": patches}
+        return {"version": VERSION, "pin": self.pin.key if self.pin else "", "releases": releases}
 
     @classmethod
     def from_document(cls, document: Mapping[str, Any], where: str) -> Lock:

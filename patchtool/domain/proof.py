@@ -73,7 +73,7 @@ class ProofRecord(NamedTuple):
             digest.update(f"{path} {blob}\n".encode())
         for name, patch in sorted(self.patches.items()):
             digest.update(f"{name} {patch.statement}\n".encode())
-        return f"{self.release.version}-{digest.hexdigest()[:16]}"
+        return f"{self.release.id}-{digest.hexdigest()[:16]}"
 
     @property
     def packages(self) -> list[str]:
@@ -99,7 +99,7 @@ class ProofRecord(NamedTuple):
         }
         return {
             "version": VERSION,
-            "release": self.release.version,
+            "release": self.release.key,
             "commit": self.commit,
             "patches": patches,
             "files": dict(sorted(self.files.items())),
@@ -124,7 +124,7 @@ class ProofRecord(NamedTuple):
             for name, patch in document["patches"].items()
         }
         files = {str(path): str(blob) for path, blob in document["files"].items()}
-        return cls(Release(str(document["release"])), str(document["commit"]), files, patches)
+        return cls(Release.parse(str(document["release"])), str(document["commit"]), files, patches)
 
 
 def rendering_of(judgement: Judgement) -> Rendering:

@@ -1,59 +1,124 @@
-"""A release of the upstream, named by its version in normal form, so that pins, refs and file names agree on it."""
+"""An upstream state with a name: a release of the index, or a commit of upstream's git repository."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
 from functools import cached_property, total_ordering
 
 from packaging.version import InvalidVersion, Version
 
 from patchtool.domain.errors import InputError
 
+_COMMIT = re.compile(r"(?:(?P<name>\S+)@)?(?P<commit>[0-9a-f]{40})")
+_BUILT_FROM = re.compile(r"(?:^|\.)g([0-9a-f]{7,40})(?:\.|$)")
+_SHORT = 10
+
 
 @total_ordering
-@dataclass(frozen=True)
 class Release:
-    """One release, in the order of its versions.
+    """One release or commit, in the order of versions; a commit whose version is not known is the newest.
 
     Args:
-        version: A public version without epoch in its normal form, such as ``0.5.12.post1``.
+        version: The version in its normal form, such as ``0.5.12.post1`` or ``0.5.13+npu.1``, without epoch. Of a
+            commit, the version that its name says, or empty.
+        commit: The 40 hex digits of a commit; empty for a release of the index.
+        name: What the commit was called when it was looked up: a tag, a branch, or as ``git describe`` says.
 
     Source: PEP 440.
     """
 
-    version: str
+    def __init__(self, version: str, commit: str = "", name: str = "") -> None:
+        self.version = version
+        self.commit = commit
+        self.name = name
 
     @classmethod
     def parse(cls, text: str) -> Release:
-        """Read ``v0.5.13`` or ``0.5.13``.
+        """Read ``v0.5.13``, ``0.5.13``, 40 hex digits, or a name and 40 hex digits as in ``main@…``.
 
         Raises:
-            InputError: The text is not a version.
+            InputError: The text is none of them.
         """
+        commit = _COMMIT.fullmatch(text.strip())
+        if commit is not None:
+            return cls.of_commit(commit["commit"], commit["name"] or "")
         try:
             version = Version(text)
         except InvalidVersion:
             version = None
-        if version is None or version.epoch or version.local is not None:
+        if version is None or version.epoch:
             raise InputError(f"{text.strip()!r} is not a release", hint="write it like v0.5.13 or 0.5.13")
-        return cls(version.public)
+        return cls(str(version))
+
+    @classmethod
+    def of_commit(cls, commit: str, name: str = "") -> Release:
+        """Name a commit; a tag such as ``v0.5.14`` or ``v0.5.10-npu.rc1`` says which version it is or follows."""
+        return cls(_version_in(name), commit, name)
 
     @property
     def tag(self) -> str:
-        """The spelling with a leading ``v``, as upstream tags it."""
-        return f"v{self.version}"
+        """The spelling that `parse` reads: ``v0.5.13`` as upstream tags it, or name and commit."""
+        if not self.commit:
+            return f"v{self.version}"
+        return f"{self.name}@{self.commit}" if self.name else self.commit
+
+    @property
+    def key(self) -> str:
+        """The spelling within files: as `tag`, without the leading ``v``."""
+        return self.tag if self.commit else self.version
+
+    @property
+    def id(self) -> str:
+        """What two spellings of one release share, the commit or the version; also in names of files."""
+        return self.commit or self.version
+
+    @property
+    def slug(self) -> str:
+        """The spelling in names of folders, branches and refs."""
+        return self.commit[:12] if self.commit else self.tag
 
     @property
     def is_final(self) -> bool:
-        """Whether it is a final or a post-release, not a pre-release or development release."""
-        return not self._parsed.is_prerelease
+        """Whether it is a final or a post-release, not a pre-release, development release or commit."""
+        return not self.commit and not self._parsed.is_prerelease
+
+    @property
+    def built_from(self) -> str:
+        """The abbreviated commit that a nightly build names in its local version, ``+g1a2b3c4``; empty for others."""
+        found = _BUILT_FROM.search(self._parsed.local or "") if not self.commit else None
+        return found[1] if found else ""
 
     @cached_property
     def _parsed(self) -> Version:
-        return Version(self.version)
+        return Version(self.version or "0")
 
     def __str__(self) -> str:
-        return self.tag
+        short = self.commit[:_SHORT]
+        if not self.commit:
+            return self.tag
+        return self.name if self.name.endswith(f"-g{short}") else f"{self.name}@{short}" if self.name else short
+
+    def __repr__(self) -> str:
+        return f"Release({self.tag!r})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Release) and self.id == other.id
+
+    def __hash__(self) -> int:
+        return hash(self.id)
 
     def __lt__(self, other: Release) -> bool:
-        return self._parsed < other._parsed
+        return (not self.version, self._parsed, self.commit) < (not other.version, other._parsed, other.commit)
+
+
+def _version_in(name: str) -> str:
+    """The version at the start of a tag's name; empty for a branch, or a tag of another component."""
+    if not re.match(r"v?\d", name):
+        return ""
+    for text in (name, name.partition("-")[0]):
+        try:
+            version = Version(text)
+        except InvalidVersion:
+            continue
+        return "" if version.epoch else str(version)
+    return ""

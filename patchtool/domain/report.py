@@ -23,11 +23,11 @@ class UpstreamReport(NamedTuple):
 
     Args:
         release: The release, or None for a tree whose release is unknown.
-        source: ``pypi`` for a release of the index, ``tree`` for a folder of the user.
+        source: ``pypi`` for a release of the index, ``git`` for a commit of upstream, ``tree`` for a user's folder.
         digest: SHA-256 of its artifact, hex, or empty.
         commit: Its commit in the store or the checkout, or empty.
         tree: Its git tree id, or empty.
-        artifact: The file name of its artifact, or empty.
+        artifact: The file name of its artifact, ``git+URL@COMMIT`` of a commit, or empty.
     """
 
     release: Release | None

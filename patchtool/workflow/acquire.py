@@ -49,7 +49,7 @@ def acquire(
 
 
 def artifact_hashes(session: Session, release: Release) -> tuple[tuple[str, ...], list[str]]:
-    """List the SHA-256 values, hex, of every artifact of a release, for a pin on it.
+    """List the SHA-256 values, hex, of every artifact of a release, for a pin on it; a commit has none.
 
     Returns:
         The hashes, sorted, and notes on where they come from unless that is the index.
@@ -59,8 +59,8 @@ def artifact_hashes(session: Session, release: Release) -> tuple[tuple[str, ...]
         InputError: There is no such release.
     """
     pin, find_links = session.project.pin, session.find_links
-    if release == pin.release:
-        return pin.hashes, []
+    if release == pin.release or release.commit:
+        return (pin.hashes if release == pin.release else ()), []
     if not session.can_fetch:
         stored = session.store.release(release)
         if stored is None:

@@ -14,7 +14,7 @@ from patchtool.workflow.rendering import Rendering
 
 def branch_name(release: Release) -> str:
     """The branch that holds a patched release."""
-    return f"patchtool/{release.tag}"
+    return f"patchtool/{release.slug}"
 
 
 def patch_commits(rendering: Rendering) -> list[PatchCommit]:
@@ -83,7 +83,7 @@ def save_rendering(git: Git, stored: StoredRelease, rendering: Rendering) -> str
     Returns:
         ``git range-diff`` of the rendering saved before and this one; empty if there is none or nothing changed.
     """
-    ref = f"refs/rendered/{stored.release.tag}"
+    ref = f"refs/rendered/{stored.release.slug}"
     before = git.run("rev-parse", "--quiet", "--verify", ref, check=False).stdout.decode().strip()
     tip = commit_rendering(git, stored, rendering)
     if tip == before:

@@ -59,6 +59,8 @@ def base_trees(session: Session, matrix: Matrix, releases: Sequence[str], folder
 def _release_tree(session: Session, text: str | None) -> BaseTree:
     stored = named_release(session, text)
     store = session.store
+    if stored.release.commit:
+        store.tree(stored.commit).complete()
     folder = materialize(
         store.git, stored.commit, stored.tree, store.beside("trees"), lock_timeout=session.lock_timeout
     )

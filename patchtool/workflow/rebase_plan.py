@@ -52,6 +52,8 @@ def _states_on(session: Session, release: Release) -> Mapping[str, str]:
 def _fails_since(session: Session, info: PatchInfo, start: Release, to: Release) -> Release | None:
     """The first release between the two, among those in the store, on which the patch fails."""
     low, high = min(start, to), max(start, to)
+    if start.commit or to.commit:
+        return None
     between = [r for r in session.store.releases() if low <= r <= high]
     for release in between if start <= to else reversed(between):
         stored = session.store.release(release)

@@ -1,11 +1,11 @@
-"""Looking releases up: in the store first, fetched where they are missing."""
+"""Looking releases and commits up: in the store first, fetched where they are missing."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
 
 from patchtool.adapters.store.records import StoredRelease
-from patchtool.domain.errors import EnvironmentFault
+from patchtool.domain.errors import EnvironmentFault, InputError
 from patchtool.domain.release import Release
 from patchtool.domain.report import UpstreamReport
 from patchtool.workflow.session import Session, not_in_store
@@ -18,8 +18,8 @@ def ensure_release(
 
     Args:
         session: The run.
-        release: The release.
-        hashes: SHA-256 values, hex, that the pin allows; None to trust the index.
+        release: The release or commit.
+        hashes: SHA-256 values, hex, that the pin allows; None to trust the index. A commit has none.
         fetch: Whether it may be fetched.
 
     Raises:
@@ -29,7 +29,11 @@ def ensure_release(
     stored = session.store.release(release)
     if stored is not None and stored.matches(hashes):
         return stored
-    if fetch and session.can_fetch:
+    if fetch and release.commit and session.store.remote is not None:
+        from patchtool.workflow.upstream_history import acquire_commit  # late: as below
+
+        return acquire_commit(session, release)
+    if fetch and session.can_fetch and not release.commit:
         from patchtool.workflow.acquire import acquire  # late: a release in the store needs no network code
 
         return acquire(session, release, hashes)
@@ -48,10 +52,48 @@ def pinned_release(session: Session, *, fetch: bool = True) -> StoredRelease:
     return ensure_release(session, pin.release, pin.hashes, fetch=fetch)
 
 
+def find_release(session: Session, text: str) -> Release:
+    """Find out which release or commit the user means.
+
+    With a pin on an index that is a release: ``v0.5.14``. With a pin on a commit it is a tag, a branch or a commit of
+    the git upstream, or else a release of the index; ``PROJECT==RELEASE`` is always one of the index.
+
+    Raises:
+        InputError: It is neither.
+        EnvironmentFault: The git upstream cannot be asked.
+    """
+    pin = session.project.pin
+    project, exact, version = text.partition("==")
+    if exact:
+        if project.strip() != pin.project:
+            raise InputError(f"{text!r} is another project than the pin's, {pin.project}")
+        return Release.parse(version)
+    recorded = (pin.release, *session.project.lock.releases)
+    named = next((release for release in recorded if text in (release.tag, release.name, str(release))), None)
+    if named is not None and (named.version or named.name != text):
+        return named  # a branch has moved since, a release has not
+    try:
+        release = Release.parse(text)
+    except InputError:
+        if session.git_source is None:
+            raise
+        release = None
+    if release is not None and (release.commit or session.git_source is None or pin.git is None):
+        return release
+    from patchtool.workflow.upstream_history import resolve  # late: most runs name a release of the index or none
+
+    try:
+        return resolve(session, text)
+    except InputError:
+        if release is None:
+            raise
+        return release
+
+
 def named_release(session: Session, text: str | None) -> StoredRelease:
     """Return the release that the user named, or the pinned one, as ``ensure_release`` does."""
     pin = session.project.pin
-    release = Release.parse(text) if text else pin.release
+    release = find_release(session, text) if text else pin.release
     return ensure_release(session, release, pin.hashes if release == pin.release else None)
 
 
@@ -74,5 +116,7 @@ def upstream_report(stored: StoredRelease, hashes: Collection[str] = ()) -> Upst
         stored: The release.
         hashes: SHA-256 values of the pin; the artifact that has one of them is shown.
     """
+    if stored.release.commit:
+        return UpstreamReport(stored.release, "git", "", stored.commit, stored.tree, stored.origin)
     artifact = next((a for a in stored.artifacts if a.sha256 in hashes), stored.artifacts[0])
     return UpstreamReport(stored.release, "pypi", artifact.sha256, stored.commit, stored.tree, artifact.filename)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from patchtool.adapters.store.judgement_cache import JudgementCache
 from patchtool.adapters.store.store import Store
 from patchtool.domain.errors import EnvironmentFault, InputError
 from patchtool.domain.patch import Judgement
+from patchtool.domain.pin import GitSource
 from patchtool.domain.release import Release
 
 Progress = Callable[[str, int, int], None]
@@ -37,18 +38,22 @@ class Session:
         store_path: The store that the user named, or None.
         offline: Whether the network is forbidden.
         find_links: A folder of wheels, or one wheel, to take artifacts from instead of the network.
+        git: The git repository of upstream that the user named; by default the pin's.
         lock_timeout: Seconds to wait for another run.
         progress: Called during long work.
         cache_writes: Whether judgements are cached for later runs; a dry run writes nothing.
+        remarks: What the run found that the user should know, one sentence each.
     """
 
     folder: Path | None = None
     store_path: Path | None = None
     offline: bool = False
     find_links: Path | None = None
+    git: GitSource | None = None
     lock_timeout: float = LOCK_TIMEOUT
     progress: Progress = _no_progress
     cache_writes: bool = True
+    remarks: list[str] = field(default_factory=list)
 
     @cached_property
     def project(self) -> Project:
@@ -72,7 +77,19 @@ class Session:
     @cached_property
     def store(self) -> Store:
         """The releases on this machine."""
-        return Store(self.store_path)
+        source = self.git_source
+        reachable = source is not None and (not self.offline or source.url.startswith("file:"))
+        return Store(self.store_path, remote_url=source.url if source and reachable else None)
+
+    @property
+    def git_source(self) -> GitSource | None:
+        """The git repository of upstream, where one is known."""
+        return self.git or self.project.pin.git
+
+    @property
+    def footprint(self) -> tuple[str, ...]:
+        """All files that the series may read."""
+        return tuple(sorted({path for info in self.project.patches for path in info.footprint}))
 
     @cached_property
     def cache(self) -> JudgementCache:
@@ -85,8 +102,9 @@ class Session:
         return not self.offline or self.find_links is not None
 
     def notes(self) -> tuple[str, ...]:
-        """What the user should know about where the series came from."""
-        return ("no project here: this is the series that ships with patchtool",) if self.project.packaged else ()
+        """What the user should know about where the series and upstream came from."""
+        packaged = ("no project here: this is the series that ships with patchtool",) if self.project.packaged else ()
+        return (*packaged, *dict.fromkeys(self.remarks))
 
 
 def not_in_store(release: Release) -> EnvironmentFault:

@@ -1,15 +1,21 @@
 """The pin file: accepted layouts, errors with their line, and the format that is written."""
 
 import re
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from packaging.requirements import Requirement
+from pip._internal.network.session import PipSession
+from pip._internal.req.constructors import install_req_from_parsed_requirement
+from pip._internal.req.req_file import parse_requirements
 
 from patchtool.domain.errors import InputError
 from patchtool.domain.pin import Pin, parse_pin
 from patchtool.domain.release import Release
 
+COMMIT = "c" * 40
 HASH = "a" * 64
 OTHER = "b" * 64
 
@@ -27,7 +33,23 @@ OTHER = "b" * 64
         pytest.param(f"sglang>=0.5.13 --hash=sha256:{HASH}\n", 1, "exact", id="range"),
         pytest.param(f"sglang --hash=sha256:{HASH}\n", 1, "exact", id="no-version"),
         pytest.param(f"sglang==0.5.* --hash=sha256:{HASH}\n", 1, "not a release", id="wildcard"),
-        pytest.param(f"sglang==0.5.13 ; python_version<'4' --hash=sha256:{HASH}\n", 1, "exact", id="marker"),
+        pytest.param(f"sglang==0.5.13 ; python_version=4 --hash=sha256:{HASH}\n", 1, "exact", id="marker"),
+        pytest.param(f"sglang==0.5.13,!=1 --hash=sha256:{HASH}\n", 1, "exact", id="two-specifiers"),
+        pytest.param(f"sglang==0.5.13 --hash='sha256:{HASH}\n", 1, "cannot be read", id="open-quote"),
+        pytest.param(f"sglang==0.5.13 \\\n  # c \\\n  --hash=sha256:{HASH}\n", 3, "exactly one", id="comment-ends-it"),
+        pytest.param(f"sglang==0.5.13 # c \\\n  --hash=sha256:{HASH}\n", 1, "no hash", id="hash-in-comment"),
+        pytest.param(f"sglang==0.5.13 --hash=sha512:{HASH}{HASH}\n", 1, "sha256", id="sha512"),
+        pytest.param("sglang @ git+https://h/x@main\n", 1, "git+URL@<40", id="branch"),
+        pytest.param(f"sglang @ git+https://h/x@{COMMIT[:12]}\n", 1, "git+URL@<40", id="short-commit"),
+        pytest.param("sglang @ https://h/sglang-1-py3-none-any.whl\n", 1, "git+URL@<40", id="url-of-a-wheel"),
+        pytest.param(
+            f"sglang @ git+ext::sh@{COMMIT}\n", 1, "is not a git repository", id="transport-that-runs-programs"
+        ),
+        pytest.param(f"sglang @ git+https://u:secret@h/x@{COMMIT}\n", 1, "credential helper", id="password"),
+        pytest.param(f"sglang @ git+https://h/x@{COMMIT}#subdirectory=../x\n", 1, "#subdirectory=", id="outside"),
+        pytest.param(
+            f"# c\nsglang @ git+https://h/x@{COMMIT} --hash=sha256:{HASH}\n", 2, "its id verifies", id="commit-and-hash"
+        ),
         pytest.param(f"sglang==0.5.13 --index-url=x --hash=sha256:{HASH}\n", 1, "only --hash", id="option"),
     ],
 )
@@ -50,6 +72,52 @@ def test_malformed_pin_is_rejected_with_line_and_example(text: str, line: int, r
 )
 def test_layouts_of_a_requirements_file_are_accepted(text: str) -> None:
     assert parse_pin(text, "p") == Pin("sglang", Release("0.5.13"), (HASH, OTHER))
+
+
+ALIKE = {
+    "local-version": f"sglang==0.5.13+npu.1 --hash=sha256:{HASH}",
+    "nightly": f"sglang==0.5.14.dev1154+g1a2b3c4 \\\n --hash=sha256:{HASH}\n",
+    "candidate": f"sglang == 0.5.14rc1 --hash=sha256:{HASH}",
+    "other-distribution": f"amd-sglang==0.5.13 --hash=sha256:{HASH}\n",
+    "extras-and-marker": f"sglang[srt, all]==0.5.13 ; python_version < '4' \\\n  --hash=sha256:{HASH}\n",
+    "marker-of-another-platform": f"sglang==0.5.13; sys_platform == 'plan9' --hash=sha256:{HASH}\n",
+    "parentheses": f"sglang (==0.5.13) --hash=sha256:{HASH}\n",
+    "arbitrary-equality": f"sglang===0.5.13 --hash=sha256:{HASH}\n",
+    "several-hashes": f"sglang==0.5.13 --hash=sha256:{OTHER} \\\n  --hash sha256:{HASH} --hash='sha256:{HASH}'\n",
+    "comments": f"# a\n\n  # b \\\nsglang==0.5.13 \\\n  --hash=sha256:{HASH}   # c\n# d\n",
+    "hash-that-a-comment-hides": f"sglang==0.5.13 --hash=sha256:{HASH} # c \\\n  --hash=sha256:{OTHER}\n",
+    "require-hashes": f"--require-hashes\nsglang==0.5.13 --hash=sha256:{HASH}\n",
+    "last-line-continued": f"sglang==0.5.13 --hash=sha256:{HASH} \\",
+    "commit": f"sglang @ git+https://github.com/sgl-project/sglang@{COMMIT}#subdirectory=python  # v0.5.14\n",
+    "commit-over-ssh": f"sglang[all] @ git+ssh://git@example.org/sglang.git@{COMMIT}#egg=sglang&subdirectory=python\n",
+    "commit-with-marker": f"sglang @ git+https://example.org/sglang@{COMMIT} ; python_version >= '3.10'\n",
+}
+
+
+@pytest.mark.parametrize("text", ALIKE.values(), ids=ALIKE)
+def test_pin_is_read_as_pip_reads_it(text: str, tmp_path: Path) -> None:
+    file = tmp_path / "upstream-pin.txt"
+    file.write_text(text)
+    (parsed,) = parse_requirements(str(file), session=PipSession())
+    required = Requirement(parsed.requirement)
+    pin = parse_pin(text, "p")
+    hashes = (parsed.options or {}).get("hashes", {})
+    assert (required.name, required.extras) == (pin.project, set(filter(None, pin.extras.split(","))))
+    assert sorted(set(hashes.get("sha256", []))) == list(pin.hashes)
+    assert str(required.marker or "") == pin.marker
+    if pin.git is None:
+        assert required.specifier.contains(pin.release.version, prereleases=True)
+    else:
+        link = install_req_from_parsed_requirement(parsed).link
+        assert link is not None
+        assert link.url_without_fragment == f"git+{pin.git.url}@{pin.release.commit}"
+        assert (link.subdirectory_fragment or "") == pin.git.subdirectory
+    assert parse_pin(pin.format(), "p") == pin
+
+
+def test_comment_names_the_commit() -> None:
+    pin = parse_pin(f"sglang @ git+https://h/x@{COMMIT}#subdirectory=python  # v0.5.14, reviewed\n", "p")
+    assert (pin.release.name, pin.release.version, str(pin.release)) == ("v0.5.14", "0.5.14", "v0.5.14@cccccccccc")
 
 
 @given(

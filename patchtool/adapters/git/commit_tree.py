@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from patchtool.domain.errors import EnvironmentFault
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     from patchtool.adapters.git.plumbing import Git
+    from patchtool.adapters.git.remote import Remote
 
 _NO_MATCH = 1
 # Above the number of files that a series reads; a caller that looks up a whole tree must not load all of it.
 _READ_AHEAD = 32
+_BATCH = 4000
 
 
 class CommitTree:
@@ -21,10 +25,21 @@ class CommitTree:
         git: The repository.
         commit: Full commit or tree id.
         known: Blob ids that were looked up before, None for a path that does not exist.
+        remote: Where blobs come from that the repository does not have; it is a partial clone.
+        folder: The folder that `containing` searches.
     """
 
-    def __init__(self, git: Git, commit: str, known: Mapping[str, str | None] | None = None) -> None:
+    def __init__(
+        self,
+        git: Git,
+        commit: str,
+        known: Mapping[str, str | None] | None = None,
+        remote: Remote | None = None,
+        folder: str = ".",
+    ) -> None:
+        self._folder = folder
         self.git = git
+        self._remote = remote
         self.commit = commit
         self._blobs: dict[str, str | None] = dict(known or {})
         self._contents: dict[str, bytes] = {}
@@ -48,13 +63,38 @@ class CommitTree:
         """The bytes of those paths that exist as regular files."""
         blobs = self.blob_ids(paths)
         contents = self.git.objects(blobs.values())
+        lacking = {blob for blob in blobs.values() if blob not in contents}
+        if lacking:
+            self.fetch(lacking)
+            contents |= self.git.objects(lacking)
         return {path: contents[blob][1] for path, blob in blobs.items()}
+
+    def fetch(self, blobs: Collection[str]) -> None:
+        """Fetch blobs that are missing, all at once.
+
+        Raises:
+            EnvironmentFault: There is nowhere to fetch them from, or it failed.
+        """
+        if self._remote is None:
+            raise EnvironmentFault(
+                f"the store has a part of commit {self.commit[:12]}, without {len(blobs)} files that are needed",
+                hint="run it without --offline once, and with the git upstream that the commit is from",
+            )
+        self._remote.fetch_objects(blobs)
+
+    def complete(self, folder: str = ".") -> None:
+        """Fetch all files below a folder that are missing."""
+        listing = self.git.run("ls-tree", "-r", "-z", "--full-tree", self.commit, "--", folder).stdout
+        entries = (line.split(b"\t", 1)[0].split() for line in listing.split(b"\0") if line)
+        lacking = self.git.missing(oid.decode() for _, kind, oid in entries if kind == b"blob")
+        for start in range(0, len(lacking), _BATCH):  # an interrupted run goes on at the next batch
+            self.fetch(lacking[start : start + _BATCH])
 
     def containing(self, word: str) -> list[str]:
         """Paths of Python files that contain this word, sorted; slow, for explaining only."""
-        matches = self.git.run(
-            "grep", "-z", "-l", "-w", "--fixed-strings", "--full-name", "-e", word, self.commit, check=False
-        )
+        self.complete(self._folder)  # grep would leave a missing file out in silence
+        flags = ("-z", "-l", "-w", "--fixed-strings", "--full-name")
+        matches = self.git.run("grep", *flags, "-e", word, self.commit, "--", self._folder, check=False)
         if matches.code > _NO_MATCH:
             self.git.run("cat-file", "-e", self.commit)  # a missing commit is the better explanation
         names = matches.stdout.decode(errors="surrogateescape").split("\0")

@@ -28,7 +28,7 @@ from patchtool.adapters.identity import is_signed, sign
 from patchtool.domain.errors import EnvironmentFault, RefusedError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
 _RECORD = "patchtool.json"
@@ -71,6 +71,7 @@ def write_output(
     dest: Path,
     *,
     branch: str,
+    prepare: Callable[[], None] | None = None,
     lock_timeout: float = LOCK_TIMEOUT,
 ) -> WriteResult:
     """Build the patched tree, unless the one that is there is up to date.
@@ -81,6 +82,7 @@ def write_output(
         commits: The rendered series, in order; may be empty.
         dest: The tree's folder; an output of an earlier run is replaced unless it was edited.
         branch: Short name of the branch that the tree is left on, ``patchtool/<release>``.
+        prepare: Brings files of the upstream commit that the bare repository lacks; called before it is built.
         lock_timeout: Seconds to wait for another run.
 
     Raises:
@@ -98,12 +100,20 @@ def write_output(
     try:
         dest.parent.mkdir(parents=True, exist_ok=True)
         with locked(dest.with_name(f".{dest.name}.lock"), lock_timeout):
-            return _replace(Git(store_git_dir), base_commit, commits, dest, key, branch)
+            return _replace(Git(store_git_dir), base_commit, commits, dest, key, branch, prepare)
     except OSError as error:
         raise EnvironmentFault(f"{dest} cannot be written", hint=_HINT, cause=str(error)) from error
 
 
-def _replace(store: Git, base: str, commits: Sequence[PatchCommit], dest: Path, key: str, branch: str) -> WriteResult:
+def _replace(
+    store: Git,
+    base: str,
+    commits: Sequence[PatchCommit],
+    dest: Path,
+    key: str,
+    branch: str,
+    prepare: Callable[[], None] | None,
+) -> WriteResult:
     """Build beside ``dest`` and swap; the caller holds the lock, so everything is checked again."""
     new, old = _build_folders(dest)
     _recover(dest, new, old)
@@ -111,6 +121,8 @@ def _replace(store: Git, base: str, commits: Sequence[PatchCommit], dest: Path, 
     if current:
         return current
     _refuse_foreign(dest)
+    if prepare is not None:
+        prepare()
     try:
         record = _build(store, base, commits, new, key, branch)
         _swap(dest, new, old)
@@ -189,7 +201,11 @@ def _build(store: Git, base: str, commits: Sequence[PatchCommit], new: Path, key
     Git(None).run("init", "--quiet", "--template=", str(new))
     # Packing straight into the new repository is four times as fast as a fetch, which indexes the pack again.
     flags = ("--revs", "--quiet", "--window=0", "--delta-base-offset")
-    store.run("pack-objects", *flags, str(git_dir / "objects" / "pack" / "pack"), stdin=f"{base}\n".encode())
+    # Its history, if it has one, stays where it is.
+    selection = f"--shallow {base}\n{base}\n".encode()
+    store.run("pack-objects", *flags, str(git_dir / "objects" / "pack" / "pack"), stdin=selection)
+    if b"\nparent " in store.objects([base])[base][1].partition(b"\n\n")[0]:
+        (git_dir / "shallow").write_text(f"{base}\n")
     modes = modes_of(store, base, commits)
     when = store.run("log", "-1", "--format=%ct +0000", base, "--").stdout.decode().strip()
     git = Git(git_dir, new)

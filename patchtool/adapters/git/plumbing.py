@@ -145,6 +145,34 @@ class Git:
         entries = {path: attributes.split() for attributes, _, path in lines if path in wanted}
         return {path: (mode, oid) for path, (mode, _, oid) in entries.items()}
 
+    def regular_files(self, commits: Iterable[str], paths: Iterable[str]) -> dict[str, dict[str, str]]:
+        """Find the blob ids of those paths that are regular files, for many commits in one process.
+
+        Args:
+            commits: Ids of commits or trees.
+            paths: Below each of them.
+
+        Returns:
+            Blob ids by commit and path.
+        """
+        split = [(path, *path.rpartition("/")[::2]) for path in paths]
+        names = {(commit, folder): f"{commit}:{folder}" for commit in commits for _, folder, _ in split}
+        trees = {name: _tree_entries(raw) for name, (_, raw) in self.objects(names.values()).items()}
+        found: dict[str, dict[str, str]] = {commit: {} for commit, _ in names}
+        for (commit, folder), name in names.items():
+            for path, parent, base in split:
+                mode, oid = trees.get(name, {}).get(base, ("", "")) if parent == folder else ("", "")
+                if mode in REGULAR:
+                    found[commit][path] = oid
+        return found
+
+    def missing(self, ids: Iterable[str]) -> list[str]:
+        """Those of the object ids that the repository does not have, in one process."""
+        wanted = list(dict.fromkeys(ids))
+        stdin = "".join(f"{name}\n" for name in wanted).encode()
+        lines = self.run("cat-file", "--batch-check", "--buffer", stdin=stdin).stdout.decode().splitlines()
+        return [name for name, line in zip(wanted, lines) if line.endswith(" missing")]
+
     def ids(self, names: Iterable[str]) -> dict[str, str]:
         """Ids of objects, all in one process; names that resolve to nothing are left out.
 
@@ -161,6 +189,17 @@ class Git:
         listing = self.line("for-each-ref", "--format=%(objectname) %(refname)", prefix)
         pairs = (line.split(" ", 1) for line in listing.splitlines())
         return {name.removeprefix(prefix).lstrip("/"): value for value, name in pairs}
+
+
+def _tree_entries(raw: bytes) -> dict[str, tuple[str, str]]:
+    """Mode and object id by name of the entries of a tree object; empty for another object."""
+    entries = {}
+    offset = 0
+    while (space := raw.find(b" ", offset)) > 0 and (end := raw.find(b"\0", space)) > 0:
+        name = raw[space + 1 : end].decode(errors="surrogateescape")
+        entries[name] = (raw[offset:space].decode(errors="replace"), raw[end + 1 : end + 21].hex())
+        offset = end + 21
+    return entries
 
 
 @lru_cache(maxsize=1)

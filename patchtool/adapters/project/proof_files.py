@@ -24,7 +24,7 @@ FOLDER = "patches/series.proofs"
 
 def project_path(release: Release) -> str:
     """The path of a release's proofs below the project."""
-    return f"{FOLDER}/{release.version}.json"
+    return f"{FOLDER}/{release.id}.json"
 
 
 def write_record(record: ProofRecord) -> bytes:
@@ -39,7 +39,7 @@ def read_records(folder: Path, release: Release | None) -> Iterator[ProofRecord]
         folder: The project's or the store's folder of records.
         release: The release, None for all.
     """
-    names = (f"{release.version}.json", f"{release.version}-*.json") if release else ("*.json",)
+    names = (f"{release.id}.json", f"{release.id}-*.json") if release else ("*.json",)
     for path in sorted(path for name in names for path in folder.glob(name)):
         with suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
             yield ProofRecord.from_document(json.loads(path.read_bytes()))

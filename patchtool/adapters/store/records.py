@@ -36,13 +36,15 @@ class StoredRelease(NamedTuple):
         release: The release.
         commit: The same id on every machine and from every artifact.
         tree: The id of its tree.
-        artifacts: The files it was imported from, in order of import.
+        artifacts: The files it was imported from, in order of import; none for a commit of upstream's own repository.
+        origin: ``git+URL@COMMIT`` of such a commit, where the run knows its repository.
     """
 
     release: Release
     commit: str
     tree: str
     artifacts: tuple[StoredArtifact, ...]
+    origin: str = ""
 
     @property
     def digests(self) -> tuple[str, ...]:
@@ -50,13 +52,18 @@ class StoredRelease(NamedTuple):
         return tuple(artifact.sha256 for artifact in self.artifacts)
 
     def matches(self, hashes: Collection[str] | None) -> bool:
-        """Whether an artifact it was imported from has one of these SHA-256 values; None allows any."""
-        return hashes is None or not set(self.digests).isdisjoint(hashes)
+        """Whether it came from an artifact with one of these SHA-256 values; None allows any, a commit needs none."""
+        return hashes is None or bool(self.release.commit) or not set(self.digests).isdisjoint(hashes)
 
     @property
     def native_modules(self) -> tuple[str, ...]:
         """Paths that were left out of the tree, of all artifacts, sorted."""
         return tuple(sorted({path for artifact in self.artifacts for path in artifact.native}))
+
+
+def tree_of(commit: bytes) -> str:
+    """The id of the root tree in a commit object."""
+    return commit.split(b"\n", 1)[0].removeprefix(b"tree ").decode()
 
 
 def write_record(artifacts: Iterable[StoredArtifact]) -> bytes:

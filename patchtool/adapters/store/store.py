@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,12 +10,13 @@ from patchtool.adapters.cache_folder import VARIABLE, default_path
 from patchtool.adapters.files import LOCK_TIMEOUT, locked
 from patchtool.adapters.git.commit_tree import CommitTree
 from patchtool.adapters.git.plumbing import Git, check_git_version
-from patchtool.adapters.store.records import StoredArtifact, StoredRelease, read_record, write_record
+from patchtool.adapters.git.remote import Remote
+from patchtool.adapters.store.records import StoredArtifact, StoredRelease, read_record, tree_of, write_record
 from patchtool.domain.errors import EnvironmentFault, InputError, RefusedError
 from patchtool.domain.release import Release
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     Progress = Callable[[int, int], None]
     """Called with the bytes so far and the total."""
@@ -24,6 +26,14 @@ NEIGHBOURS = frozenset({"bytecode", "judgements", "proven-red.json", "results", 
 _RELEASES = "refs/releases"
 _ARTIFACTS = "refs/artifacts"
 _INCOMING = "refs/incoming"
+FOLDER = "python"
+
+
+def _names(release: Release) -> tuple[str, str]:
+    """The objects that must be there: a commit, and the record of its artifacts or, of upstream's own, its tree."""
+    if release.commit:
+        return release.commit, f"{release.commit}^{{tree}}"
+    return f"{_RELEASES}/{release.tag}", f"{_ARTIFACTS}/{release.tag}"
 
 
 class Store:
@@ -32,12 +42,14 @@ class Store:
     Args:
         path: The bare repository, created by the first import.
         project: Name of the distribution and of its package.
+        remote_url: Of upstream's git repository, where missing objects of its commits come from; None for nowhere.
     """
 
-    def __init__(self, path: Path | None = None, project: str = "sglang") -> None:
+    def __init__(self, path: Path | None = None, project: str = "sglang", remote_url: str | None = None) -> None:
         self.path = (path or default_path()).absolute()
         self.project = project
         self.git = Git(self.path)
+        self.remote = None if remote_url is None else Remote(self.path, remote_url)
 
     def beside(self, name: str) -> Path:
         """Where one of the store's `NEIGHBOURS` is; it need not exist."""
@@ -47,7 +59,7 @@ class Store:
 
     def releases(self) -> list[Release]:
         """All releases, oldest first."""
-        return sorted(map(Release.parse, self.git.refs(_RELEASES))) if self._exists() else []
+        return sorted(map(Release.parse, self.git.refs(_RELEASES))) if self.exists() else []
 
     def release(self, release: Release) -> StoredRelease | None:
         """Look a release up, in one process; None where it was not imported."""
@@ -56,27 +68,42 @@ class Store:
     def stored(self, releases: Iterable[Release]) -> dict[Release, StoredRelease]:
         """Look releases up, all in one process; those that were not imported are left out."""
         wanted = list(releases)
-        if not self._exists():
+        if not self.exists():
             return {}
-        refs = {release: (f"{_RELEASES}/{release.tag}", f"{_ARTIFACTS}/{release.tag}") for release in wanted}
-        objects = self.git.objects([ref for pair in refs.values() for ref in pair])
+        names = {release: _names(release) for release in wanted}
+        objects = self.git.objects([name for pair in names.values() for name in pair])
         stored = {}
-        for release, (commit, artifacts) in refs.items():
-            if commit in objects and artifacts in objects:
+        for release, (commit, other) in names.items():
+            if commit in objects and other in objects:
                 name, content = objects[commit]
-                tree = content.split(b"\n", 1)[0].removeprefix(b"tree ").decode()
-                stored[release] = StoredRelease(release, name, tree, read_record(objects[artifacts][1]))
+                artifacts = () if release.commit else read_record(objects[other][1])
+                origin = f"git+{self.remote.url}@{name}" if release.commit and self.remote else ""
+                stored[release] = StoredRelease(release, name, tree_of(content), artifacts, origin)
         return stored
 
     def tree(self, commit: str) -> CommitTree:
         """The files of a commit."""
-        return CommitTree(self.git, commit)
+        return CommitTree(self.git, commit, remote=self.remote, folder=FOLDER)
 
     def trees(self, commits: Sequence[str], paths: Sequence[str]) -> dict[str, CommitTree]:
         """The files of many commits; the ids of those paths are looked up for all commits in one process."""
-        ids = self.git.ids([f"{commit}:{path}" for commit in commits for path in paths])
-        known = {commit: {path: ids.get(f"{commit}:{path}") for path in paths} for commit in commits}
-        return {commit: CommitTree(self.git, commit, known[commit]) for commit in commits}
+        files = self.git.regular_files(commits, paths)
+        known = {commit: {path: files[commit].get(path) for path in paths} for commit in commits}
+        return {c: CommitTree(self.git, c, known[c], remote=self.remote, folder=FOLDER) for c in commits}
+
+    @contextmanager
+    def writing(self, lock_timeout: float = LOCK_TIMEOUT) -> Iterator[None]:
+        """Hold the store's lock, in a store that is created where there is none.
+
+        Raises:
+            EnvironmentFault: The lock is held, or git is missing or too old.
+            InputError: The store's folder has something else.
+        """
+        check_git_version()
+        self._refuse_foreign_folder()
+        with locked(self.path / "patchtool.lock", lock_timeout):
+            self._initialise()
+            yield
 
     def import_wheel(
         self,
@@ -104,10 +131,7 @@ class Store:
         """
         from patchtool.adapters.store.importing import read_release
 
-        check_git_version()
-        self._refuse_foreign_folder()
-        with locked(self.path / "patchtool.lock", lock_timeout):
-            self._initialise()
+        with self.writing(lock_timeout):
             known = self.release(release)
             if known is not None and sha256 in known.digests:
                 return known
@@ -146,12 +170,13 @@ class Store:
             cause=", ".join(differing[:5]),
         )
 
-    def _exists(self) -> bool:
+    def exists(self) -> bool:
+        """Whether anything was ever written to it."""
         # What git requires of a repository; a run that was killed while it created the store left less.
         return all((self.path / part).exists() for part in ("HEAD", "objects", "refs", "config"))
 
     def _refuse_foreign_folder(self) -> None:
-        if self._exists() or not self.path.exists():
+        if self.exists() or not self.path.exists():
             return
         hint = f"set {VARIABLE} or --store to a folder of its own"
         if not self.path.is_dir():
@@ -163,7 +188,7 @@ class Store:
             raise InputError(f"{self.path} is not a store: it has {foreign[0]!r}", hint=hint)
 
     def _initialise(self) -> None:
-        if not self._exists():
+        if not self.exists():
             # Explicit, because a later git changes the default object format and with it every id.
             options = ("--quiet", "--bare", "--template=", "--initial-branch=main", "--object-format=sha1")
             Git(None).run("init", *options, str(self.path))

@@ -1,0 +1,124 @@
+"""Fetch from a repository of upstream into the store, as a partial clone: commits, then trees, then single blobs.
+
+The user's own git configuration counts here: proxies, ``insteadOf``, credentials, ``safe.directory``. The remote is
+configured on the command line of each fetch only. No other command of the store knows of it, so none of them can use
+the network behind the caller's back, whatever the version of git: a missing object is an error there.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, NamedTuple
+
+from patchtool.adapters.git.plumbing import GUARDS, check_git_version
+from patchtool.adapters.process import ProcessFailed, ProcessResult, redact, run
+from patchtool.domain.errors import EnvironmentFault
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+    from pathlib import Path
+
+NO_BLOBS = "blob:none"
+ONLY_COMMITS = "tree:0"
+ALL_HISTORY = 2**31 - 1
+"""The depth that git takes for no limit, in a shallow repository and in a complete one."""
+_NAME = "patchtool"
+_NOT_FILTERED = b"filtering not recognized by server"
+# The variables that `git rev-parse --local-env-vars` lists: they are about the repository of an outer git.
+_LOCAL = frozenset(
+    {
+        "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+        "GIT_COMMON_DIR",
+        "GIT_CONFIG",
+        "GIT_CONFIG_PARAMETERS",
+        "GIT_DIR",
+        "GIT_GRAFT_FILE",
+        "GIT_IMPLICIT_WORK_TREE",
+        "GIT_INDEX_FILE",
+        "GIT_INTERNAL_SUPER_PREFIX",
+        "GIT_NAMESPACE",
+        "GIT_NO_LAZY_FETCH",
+        "GIT_NO_REPLACE_OBJECTS",
+        "GIT_OBJECT_DIRECTORY",
+        "GIT_PREFIX",
+        "GIT_QUARANTINE_PATH",
+        "GIT_REPLACE_REF_BASE",
+        "GIT_SHALLOW_FILE",
+        "GIT_WORK_TREE",
+    }
+)
+
+
+class Remote(NamedTuple):
+    """A repository to fetch from, and the store to fetch into.
+
+    Args:
+        git_dir: The store's bare repository.
+        url: Of the repository, without ``git+``; checked by `patchtool.domain.pin.parse_git_source`.
+    """
+
+    git_dir: Path
+    url: str
+
+    def refs(self, *patterns: str) -> Mapping[str, str]:
+        """Look up refs by full name or pattern; of a tag, ``<name>^{}`` is the commit.
+
+        Raises:
+            EnvironmentFault: The repository cannot be read.
+        """
+        listed = self._run("ls-remote", "--quiet", "--", self.url, *patterns).stdout.decode(errors="replace")
+        pairs = (line.split("\t", 1) for line in listed.splitlines())
+        return {name: oid for oid, name in pairs}
+
+    def fetch_commits(self, refspecs: Collection[str], *, depth: int, keep: str) -> bool:
+        """Fetch commits and their history.
+
+        Args:
+            refspecs: ``<commit>:<ref of the store>``.
+            depth: How many commits of the history, or `ALL_HISTORY`.
+            keep: The filter, `NO_BLOBS` or `ONLY_COMMITS`.
+
+        Returns:
+            Whether the server left out what was not asked for.
+        """
+        return self._fetch((f"--depth={depth}", f"--filter={keep}"), refspecs)
+
+    def fetch_objects(self, ids: Collection[str]) -> bool:
+        """Fetch blobs, and trees with all trees below them, in one fetch."""
+        # Without negotiation: what the store has is no reason to leave out what is missing.
+        return self._fetch((f"--filter={NO_BLOBS}",), ids)
+
+    def _fetch(self, options: Collection[str], refspecs: Collection[str]) -> bool:
+        flags = ("--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--no-auto-maintenance")
+        stdin = "".join(f"{spec}\n" for spec in sorted(refspecs)).encode()
+        done = self._run("fetch", *flags, *options, "--stdin", _NAME, stdin=stdin)
+        return _NOT_FILTERED not in done.stderr
+
+    def _run(self, *args: str, stdin: bytes = b"") -> ProcessResult:
+        settings = {
+            **GUARDS,
+            "protocol.version": "2",  # with the first version, servers refuse single objects
+            "fetch.negotiationAlgorithm": "noop",
+            "fetch.writeCommitGraph": "false",
+            f"remote.{_NAME}.url": self.url,
+            f"remote.{_NAME}.promisor": "true",
+            f"remote.{_NAME}.partialCloneFilter": NO_BLOBS,
+        }
+        words = [word for key, value in settings.items() for word in ("-c", f"{key}={value}")]
+        try:
+            return run(["git", f"--git-dir={self.git_dir}", *words, *args], stdin=stdin, env=_environment())
+        except ProcessFailed as error:
+            raise EnvironmentFault(
+                f"git {args[0]} from {redact(self.url)} failed",
+                hint="what is complete is kept: run it again when git can read the repository",
+                cause=error.cause,
+            ) from error
+        except EnvironmentFault:
+            check_git_version()
+            raise
+
+
+def _environment() -> dict[str, str]:
+    """The user's environment, apart from what an outer git says of its own repository."""
+    inherited = {name: value for name, value in os.environ.items() if name not in _LOCAL}
+    return {**inherited, "LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0"}
