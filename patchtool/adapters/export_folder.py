@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from patchtool.adapters.files import safe_join
 from patchtool.adapters.process import run
-from patchtool.adapters.project.transaction import write_all
+from patchtool.adapters.project.transaction import write_all, writing_lock
 from patchtool.domain.errors import EnvironmentFault, InputError, RefusedError
 
 if TYPE_CHECKING:
@@ -102,13 +102,13 @@ def write_export(folder: Path, files: Mapping[str, bytes], signature: bytes | No
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise EnvironmentFault(f"{folder} cannot be created", cause=error.strerror) from error
-    write_all(folder, {})  # an earlier run may have been killed
-    listed = _earlier(folder)
-    _refuse_foreign(folder, files, listed)
-    written: dict[str, bytes | None] = {**dict.fromkeys(path for path in listed if path not in files), **files}
-    if signature is not None or (listed and (folder / SUMS).read_bytes() != files[SUMS]):
-        written[SIGNATURE] = signature
-    return bool(write_all(folder, written))
+    with writing_lock(folder):
+        listed = _earlier(folder)
+        _refuse_foreign(folder, files, listed)
+        written: dict[str, bytes | None] = {**dict.fromkeys(path for path in listed if path not in files), **files}
+        if signature is not None or (listed and (folder / SUMS).read_bytes() != files[SUMS]):
+            written[SIGNATURE] = signature
+        return bool(write_all(folder, written))
 
 
 def sign(sums: bytes, key: Path) -> bytes:

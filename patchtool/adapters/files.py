@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import os
+import signal
+import stat
+import time
 from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
@@ -10,10 +15,22 @@ from typing import TYPE_CHECKING
 from patchtool.domain.errors import EnvironmentFault, RefusedError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 LOCK_TIMEOUT = 60.0
 """Seconds to wait for another run, unless the user says otherwise."""
+_POLL = 0.05
+
+
+def _say_nothing(_: str) -> None:
+    pass
+
+
+on_waiting: Callable[[str], None] = _say_nothing
+"""Called once with a sentence when a lock is waited for; the command line shows it."""
+held_locks: set[int] = set()
+"""Handles of the locks of this process. Programs that it starts inherit them: while one of them survives a killed
+run and still writes, the lock is held."""
 
 
 def safe_join(root: Path, path: str) -> Path:
@@ -40,8 +57,34 @@ def safe_join(root: Path, path: str) -> Path:
     return joined
 
 
+def staged_name(path: Path) -> Path:
+    """Where a file's next content is written: in the same folder, because a rename between file systems fails."""
+    return path.with_name(f".{path.name}.patchtool-new")
+
+
+def stage(path: Path, data: bytes, mode: int = 0o644, *, like: Path | None = None) -> Path:
+    """Write a file's next content beside it, on disk when this returns; the caller holds a lock.
+
+    Args:
+        path: The file; its folder must exist.
+        data: The whole content.
+        mode: Permission bits; the umask is not applied.
+        like: A file whose permissions, owner and extended attributes the new one gets instead.
+
+    Returns:
+        The new file, for the caller to rename over the file.
+
+    Raises:
+        OSError: The disk is full, the folder is read-only, …; there is no new file.
+    """
+    with _staged(path, data, mode, like=like, durable=True) as staged:
+        return staged
+
+
 def atomic_write(path: Path, data: bytes, mode: int = 0o644, *, durable: bool = True) -> None:
     """Write a file so that a reader finds either the old bytes or the new ones, even after a power failure.
+
+    What a killed process leaves beside the file is removed by the next write of it.
 
     Args:
         path: The file; its folder must exist. A symlink is replaced, not followed.
@@ -52,24 +95,81 @@ def atomic_write(path: Path, data: bytes, mode: int = 0o644, *, durable: bool = 
     Raises:
         EnvironmentFault: The disk is full, the folder is read-only, …; the old file is untouched.
     """
-    # Importing `tempfile` would take longer than a cached verb may take.
-    temporary = path.with_name(f".{path.name}.{os.urandom(6).hex()}.tmp")
     try:
-        handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), 0o600)
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fchmod(handle, mode)
-            if durable:
-                os.fsync(handle)
-        temporary.replace(path)
+        with _staged(path, data, mode, durable=durable) as staged:
+            staged.replace(path)
         if durable:
             sync_folder(path.parent)
     except OSError as error:
         raise EnvironmentFault(f"cannot write {path}", cause=str(error)) from error
-    finally:
+
+
+@contextmanager
+def _staged(path: Path, data: bytes, mode: int, *, like: Path | None = None, durable: bool) -> Iterator[Path]:
+    """Write a new file beside a file; until the block ends, no other process writes or removes it."""
+    staged = staged_name(path)
+    with os.fdopen(_open_alone(staged), "wb") as file:
+        try:
+            file.write(data)
+            file.flush()
+            if like is None:
+                os.fchmod(file.fileno(), mode)
+            else:
+                _copy_attributes(like, file.fileno())
+            if durable:
+                os.fsync(file.fileno())
+            yield staged
+        except BaseException:
+            with suppress(OSError):
+                staged.unlink()
+            raise
+
+
+def _open_alone(path: Path) -> int:
+    """Open an empty new file that no other process is writing; what a killed process left there is replaced."""
+    while True:
+        with suppress(FileExistsError):
+            handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+            fcntl.flock(handle, fcntl.LOCK_EX)
+            if _is_at(handle, path):
+                return handle
+            os.close(handle)  # another process took it for a leftover in between
+        _remove_leftover(path)
+
+
+def _remove_leftover(path: Path) -> None:
+    """Remove a file that no living process is writing; wait for one that does."""
+    with suppress(FileNotFoundError):
+        if not stat.S_ISREG(path.lstat().st_mode):
+            path.unlink()
+            return
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX)
+            if _is_at(handle, path):
+                path.unlink()
+        finally:
+            os.close(handle)
+
+
+def _is_at(handle: int, path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(handle), path.stat())
+    except FileNotFoundError:
+        return False
+
+
+def _copy_attributes(source: Path, handle: int) -> None:
+    """Give an open file the owner, extended attributes and permissions of another, as far as the system lets us."""
+    status = source.stat()
+    with suppress(PermissionError):
+        os.fchown(handle, status.st_uid, status.st_gid)
+    if hasattr(os, "listxattr"):
         with suppress(OSError):
-            temporary.unlink()
+            for name in os.listxattr(source):
+                with suppress(OSError):
+                    os.setxattr(handle, name, os.getxattr(source, name))
+    os.fchmod(handle, stat.S_IMODE(status.st_mode))
 
 
 def sync_folder(folder: Path) -> None:
@@ -82,42 +182,78 @@ def sync_folder(folder: Path) -> None:
 
 
 @contextmanager
-def locked(path: Path, timeout: float = LOCK_TIMEOUT) -> Iterator[None]:
-    """Hold a lock between processes; the system releases it when the holder dies.
+def uninterrupted() -> Iterator[None]:
+    """Hold back Ctrl-C and SIGTERM, from the programs that are started too, until the block ends."""
+    signals = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, signals)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextmanager
+def locked(path: Path, timeout: float = LOCK_TIMEOUT, *, shared: bool = False) -> Iterator[None]:
+    """Hold a lock between the processes of a machine; the system releases it when the holder dies.
 
     Args:
-        path: The lock file; it is not removed. The holder's pid is in ``<path>.pid``.
+        path: A folder, or a lock file, which is created and not removed.
         timeout: Seconds to wait for another holder.
+        shared: Whether other holders of a shared lock are let in.
 
     Raises:
         EnvironmentFault: Another process holds it for longer than `timeout`, or the folder cannot be written.
     """
-    from filelock import FileLock, Timeout
-
-    # A file of its own: opening the lock file may truncate it.
-    holder = path.with_name(f"{path.name}.pid")
-    lock = FileLock(path)
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        lock.acquire(timeout=timeout)
-    except Timeout:
-        raise EnvironmentFault(
-            f"{path} is locked by process {_holder(holder)}, still after {timeout:g} s",
-            hint="wait for that run to end, or give a longer --lock-timeout",
-        ) from None
+        if not path.is_dir():
+            path.parent.mkdir(parents=True, exist_ok=True)
+        handle = _acquire(path, timeout, fcntl.LOCK_SH if shared else fcntl.LOCK_EX)
     except OSError as error:
         hint = f"check that {path.parent} is a folder that you can write to"
         raise EnvironmentFault(f"cannot lock {path}", hint=hint, cause=str(error)) from error
+    held_locks.add(handle)
     try:
-        atomic_write(holder, f"{os.getpid()}\n".encode())
         yield
     finally:
-        holder.unlink(missing_ok=True)
-        lock.release()
+        held_locks.discard(handle)
+        os.close(handle)
 
 
-def _holder(path: Path) -> str:
-    try:
-        return path.read_text(encoding="ascii").strip() or "unknown"
-    except (OSError, ValueError):
-        return "unknown"
+def _acquire(path: Path, timeout: float, kind: int) -> int:
+    deadline, told = time.monotonic() + timeout, False
+    while True:
+        flags = os.O_RDONLY if path.is_dir() else os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW
+        handle = os.open(path, flags | os.O_CLOEXEC, 0o644)
+        try:
+            fcntl.flock(handle, kind | fcntl.LOCK_NB)
+            if _is_at(handle, path):  # else the holder before us removed it
+                handle, acquired = -1, handle
+                return acquired
+        except OSError as error:
+            if error.errno not in (errno.EAGAIN, errno.EACCES):
+                raise
+            holder = _holder(handle)
+            if time.monotonic() >= deadline:
+                raise EnvironmentFault(
+                    f"{path} is locked by {holder}, still after {timeout:g} s",
+                    hint="wait for that run to end, or give a longer --lock-timeout",
+                ) from None
+            if not told:
+                on_waiting(f"waiting for {holder}, which has {path} locked")
+                told = True
+            time.sleep(_POLL)
+        finally:
+            if handle >= 0:
+                os.close(handle)
+
+
+def _holder(handle: int) -> str:
+    """The process that holds a lock, as Linux lists it."""
+    status = os.fstat(handle)
+    file = f"{os.major(status.st_dev):02x}:{os.minor(status.st_dev):02x}:{status.st_ino}"
+    with suppress(OSError):
+        for line in Path("/proc/locks").read_text(encoding="ascii").splitlines():
+            words = line.split()
+            if "->" not in words and file in words and words[4] != "0":
+                return f"process {words[4]}"
+    return "another process"

@@ -8,6 +8,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, NamedTuple
 
+from patchtool.adapters.files import held_locks
 from patchtool.domain.errors import EnvironmentFault
 
 if TYPE_CHECKING:
@@ -71,7 +72,15 @@ def run(
         EnvironmentFault: The program is not installed.
     """
     try:
-        finished = subprocess.run(argv, cwd=cwd, env=env, input=stdin or b"", capture_output=True, check=False)
+        finished = subprocess.run(
+            argv,
+            cwd=cwd,
+            env=env,
+            input=stdin or b"",
+            capture_output=True,
+            check=False,
+            pass_fds=tuple(held_locks),
+        )
     except OSError as error:
         raise _not_started(argv, cwd, error) from error
     if check and finished.returncode != 0:
@@ -97,7 +106,13 @@ def feeding(
     with tempfile.TemporaryFile() as errors:
         try:
             child = subprocess.Popen(
-                argv, cwd=cwd, env=env, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=errors
+                argv,
+                cwd=cwd,
+                env=env,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=errors,
+                pass_fds=tuple(held_locks),
             )
         except OSError as error:
             raise _not_started(argv, cwd, error) from error

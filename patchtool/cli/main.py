@@ -6,6 +6,7 @@ import atexit
 import gc
 import os
 import re
+import signal
 import sys
 import threading
 from collections import deque
@@ -41,6 +42,9 @@ class _Bug(PatchtoolError):
 def run() -> None:
     """Run the command line; the entry point of the ``patchtool`` script."""
     gc.set_threshold(2_000_000, 20, 20)  # syntax trees are many objects and little garbage
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, signal.default_int_handler)  # ends as Ctrl-C does: cleaned up, and told
     _exit(main(sys.argv[1:]))
 
 

@@ -12,6 +12,8 @@ from patchtool.cli.reports.text import error_text, report_text
 from patchtool.domain.report import SCHEMA
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from patchtool.cli.options import OutputOptions
     from patchtool.domain.errors import PatchtoolError
     from patchtool.domain.report import Report
@@ -48,6 +50,17 @@ def show_error(error: PatchtoolError, verb: str | None, *, as_json: bool) -> int
     except BrokenPipeError:
         silence_stdout()
     return int(error.exit_code)
+
+
+def show_waiting(*, quiet: bool) -> Callable[[str], None]:
+    """Give a function that tells on stderr what is waited for."""
+
+    def tell(sentence: str) -> None:
+        if not quiet:
+            sys.stderr.write(f"note: {sentence}\n")
+            sys.stderr.flush()
+
+    return tell
 
 
 def use_color(options: OutputOptions) -> bool:

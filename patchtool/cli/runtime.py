@@ -27,16 +27,17 @@ def set_options(given: GlobalOptions) -> None:
 
 def session() -> Session:
     """Open the session that this run's options describe."""
-    from patchtool.adapters.files import LOCK_TIMEOUT
+    from patchtool.adapters import files
     from patchtool.cli.progress import progress
     from patchtool.workflow.session import Session
 
+    files.on_waiting = output.show_waiting(quiet=options.output.quiet)
     return Session(
         folder=path(options.project),
         store_path=path(options.store),
         offline=options.offline,
         find_links=path(options.find_links),
-        lock_timeout=seconds("--lock-timeout", options.lock_timeout, LOCK_TIMEOUT),
+        lock_timeout=seconds("--lock-timeout", options.lock_timeout, files.LOCK_TIMEOUT),
         progress=progress(quiet=options.output.quiet or options.output.json),
     )
 

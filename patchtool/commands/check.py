@@ -26,7 +26,7 @@ def check(session: Session) -> Report:
         for info in patches
         for c in kind_of(info.source_file).check(info)
     ]
-    notes = [f"{finding['where']}: {finding['problem']}" for finding in findings]
+    notes = [*session.notes(), *(f"{finding['where']}: {finding['problem']}" for finding in findings)]
     for info in patches:
         locked = [release.patches.get(info.name) for release in lock.releases.values()]
         if locked and all(patch is not None and patch.state == State.LANDED.value for patch in locked):

@@ -36,7 +36,11 @@ def new(session: Session, name: str, *, source: str | None, tree: Path | None) -
     Raises:
         InputError: The name is taken or malformed, or nothing can be drafted from the source.
     """
-    project = session.own_project("new")
+    with session.changing("new") as project:
+        return _new(session, project, name, source, tree)
+
+
+def _new(session: Session, project: Project, name: str, source: str | None, tree: Path | None) -> Report:
     _check_name(project, name)
     kind = kind_of(next(iter(KINDS)))
     unstated: tuple[UnstatedHunk, ...] = ()
@@ -60,6 +64,7 @@ def new(session: Session, name: str, *, source: str | None, tree: Path | None) -
         "new",
         headline=f"wrote {', '.join(written)}",
         notes=(
+            *session.notes(),
             f"replace the {todo} TODO{'' if todo == 1 else 's'}; patchtool check reports what is missing",
             *map(str, unstated),
         ),

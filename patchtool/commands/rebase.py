@@ -55,33 +55,35 @@ def rebase(
         InputError: There is no such release, a name is not in the series, or an option is malformed.
     """
     session, named = _with_git(session, to)
-    project = session.own_project("rebase")
-    select_patches(project.patches, [*accepted, *(text.partition("=")[0] for text in at)])
-    patches = _locate(project.patches, at)
-    if accepted and not reason.strip():
-        raise InputError("--accept needs --reason", hint='say what was reviewed: --reason "…"')
-    release = _find_target(session, named)
-    hashes, notes = artifact_hashes(session, release)
-    stored = ensure_release(session, release, hashes)
-    rendering = _render_accepted(session, patches, stored, accepted, reason)
-    plan, code = plan_rebase(session, release, rendering), rendering.exit_code
-    open_claims = unproven(rendering)
-    if open_claims and require_proof:
-        code = max(code, ExitCode.FINDINGS)
-    lock = accept(record(session, stored, rendering), release, accepted, reason)
-    files = {LOCK: write_lock(lock), **_proof_file(session, stored, rendering)}
-    written = _write(project, session.git_source, hashes, files, plan) if code is ExitCode.OK and not dry_run else []
-    return Report(
-        "rebase",
-        code,
-        upstream_report(stored, hashes),
-        patches=rendering.patches,
-        headline=_headline(plan, code, written, dry_run=dry_run, missing=open_claims if require_proof else ()),
-        notes=(*session.notes(), *notes, *rendering.notes, *_unproven_note(open_claims, release)),
-        extra={"plan": plan.to_json(), "written": written},
-        kind="rebase",
-        plan=plan,
-    )
+    with session.changing("rebase") as project:
+        select_patches(project.patches, [*accepted, *(text.partition("=")[0] for text in at)])
+        patches = _locate(project.patches, at)
+        if accepted and not reason.strip():
+            raise InputError("--accept needs --reason", hint='say what was reviewed: --reason "…"')
+        release = _find_target(session, named)
+        hashes, notes = artifact_hashes(session, release)
+        stored = ensure_release(session, release, hashes)
+        rendering = _render_accepted(session, patches, stored, accepted, reason)
+        plan, code = plan_rebase(session, release, rendering), rendering.exit_code
+        open_claims = unproven(rendering)
+        if open_claims and require_proof:
+            code = max(code, ExitCode.FINDINGS)
+        lock = accept(record(session, stored, rendering), release, accepted, reason)
+        files = {LOCK: write_lock(lock), **_proof_file(session, stored, rendering)}
+        written = (
+            _write(project, session.git_source, hashes, files, plan) if code is ExitCode.OK and not dry_run else []
+        )
+        return Report(
+            "rebase",
+            code,
+            upstream_report(stored, hashes),
+            patches=rendering.patches,
+            headline=_headline(plan, code, written, dry_run=dry_run, missing=open_claims if require_proof else ()),
+            notes=(*session.notes(), *notes, *rendering.notes, *_unproven_note(open_claims, release)),
+            extra={"plan": plan.to_json(), "written": written},
+            kind="rebase",
+            plan=plan,
+        )
 
 
 def _with_git(session: Session, to: str) -> tuple[Session, str]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from patchtool.adapters.files import atomic_write
-from patchtool.adapters.project.project import LOCK, write_lock
+from patchtool.adapters.project.project import LOCK, Project, write_lock
+from patchtool.adapters.project.transaction import write_all
 from patchtool.domain.errors import ExitCode
 from patchtool.domain.report import Report
 from patchtool.workflow.commits import save_rendering
@@ -22,7 +22,11 @@ def refresh(session: Session, names: Sequence[str]) -> Report:
         session: The run.
         names: Patches that may have changed; any where empty.
     """
-    project = session.own_project("refresh")
+    with session.changing("refresh") as project:
+        return _refresh(session, project, names)
+
+
+def _refresh(session: Session, project: Project, names: Sequence[str]) -> Report:
     select_patches(project.patches, names)
     stored = pinned_release(session)
     patches = with_recorded_locations(project.patches, project.lock, stored.release)
@@ -36,14 +40,11 @@ def refresh(session: Session, names: Sequence[str]) -> Report:
         upstream_report(stored, project.pin.hashes),
         patches=rendering.patches,
         headline="nothing was written",
-        notes=tuple(f"{name} was edited too and is recorded with the others" for name in also),
+        notes=(*session.notes(), *(f"{name} was edited too and is recorded with the others" for name in also)),
     )
     if rendering.exit_code >= ExitCode.CONFLICT:
         return report
     text = save_rendering(session.store.git, stored, rendering)
-    data, path = write_lock(record(session, stored, rendering)), project.root / LOCK
-    changed = not path.exists() or path.read_bytes() != data
-    if changed:
-        atomic_write(path, data)
+    changed = write_all(project.root, {LOCK: write_lock(record(session, stored, rendering))})
     headline = f"{LOCK} records {stored.release}" if changed else f"{LOCK} is up to date, nothing to do"
     return report._replace(headline=headline, text=text, extra={"range_diff": text})

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
 from patchtool.adapters.files import LOCK_TIMEOUT
 from patchtool.adapters.project.project import Project, open_project
+from patchtool.adapters.project.transaction import reading_lock, writing_lock
 from patchtool.adapters.store.judgement_cache import JudgementCache
 from patchtool.adapters.store.store import Store
 from patchtool.domain.errors import EnvironmentFault, InputError
@@ -57,8 +59,13 @@ class Session:
 
     @cached_property
     def project(self) -> Project:
-        """The user's project, or the series that ships with the tool."""
-        return open_project(self.folder)
+        """The user's project as it is at one moment, or the series that ships with the tool."""
+        project = open_project(self.folder)
+        if not project.packaged:
+            with reading_lock(project.root, self.lock_timeout) as notes:
+                self.remarks.extend(notes)
+                project.read()
+        return project
 
     def own_project(self, verb: str) -> Project:
         """The user's project, for verbs that write to it.
@@ -73,6 +80,22 @@ class Session:
                 hint=f"patchtool -C DIR {verb} …",
             )
         return project
+
+    @contextmanager
+    def changing(self, verb: str) -> Iterator[Project]:
+        """Keep other runs from the user's project while a verb reads it and then writes to it.
+
+        Raises:
+            InputError: There is no project.
+            EnvironmentFault: Another run holds the lock for longer than ``lock_timeout``.
+        """
+        project = open_project(self.folder)
+        if project.packaged:
+            self.own_project(verb)
+        with writing_lock(project.root, self.lock_timeout) as notes:
+            self.remarks.extend(notes)
+            vars(self)["project"] = project  # what is read from now on is read under the lock
+            yield project
 
     @cached_property
     def store(self) -> Store:

@@ -148,7 +148,7 @@ def test_reading_releases_and_judgements_loads_no_heavy_package() -> None:
     code = """
 import sys
 import patchtool.adapters.git.commit_tree, patchtool.adapters.store.judgement_cache, patchtool.adapters.store.store
-heavy = {"requests", "pypi_simple", "filelock", "platformdirs", "packaging.utils", "git", "libcst", "msgspec"}
+heavy = {"requests", "pypi_simple", "platformdirs", "packaging.utils", "git", "libcst", "msgspec"}
 sys.exit(str(heavy & set(sys.modules)) if heavy & set(sys.modules) else 0)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

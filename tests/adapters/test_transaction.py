@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import json
+import os
 import shutil
+from contextlib import suppress
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from patchtool.adapters.project.transaction import write_all
+from patchtool.adapters.project.transaction import reading_lock, write_all, writing_lock
 from patchtool.domain.errors import EnvironmentFault, RefusedError
 from tests.adapters.worktree.conftest import die_at
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Iterator, Mapping
 
 BEFORE = {"pin.txt": b"old pin\r\n", "patches/series.lock": b"\xffold lock"}
 AFTER = {"pin.txt": b"new pin", "patches/series.lock": b"new lock", "patches/new/patch.toml": b"title"}
@@ -39,31 +43,85 @@ def test_all_files_are_written_and_only_changed_ones_are_reported(tmp_path: Path
     assert write_all(root, {"pin.txt": b"newer"}) == []
 
 
-def test_run_killed_at_any_step_is_rolled_back_by_the_next(tmp_path: Path) -> None:
-    root = tmp_path / "project"
-    outcomes = set()
-    for number in range(100):
-        ended = die_at(number, partial(write_all, _project(root), AFTER))
-        write_all(root, {})
-        files = {path: data for path, data in _files(root).items() if not path.endswith(".tmp")}
-        outcomes.add(files == AFTER)
+def _killed_and_recovered(
+    root: Path, contents: Mapping[str, bytes | None] = AFTER
+) -> Iterator[tuple[dict[str, bytes], tuple[str, ...], bool]]:
+    """A write that is killed at each of its steps, and what the next run leaves and says."""
+    for number in range(200):
+        ended = die_at(number, partial(write_all, _project(root), contents))
+        with reading_lock(root) as notes:
+            pass
+        yield _files(root), notes, ended
+        if ended:
+            return
+
+
+def test_run_killed_at_any_step_is_rolled_back_or_finished_by_the_next(tmp_path: Path) -> None:
+    seen = set()
+    for files, notes, ended in _killed_and_recovered(tmp_path / "project"):
         assert files in (BEFORE, AFTER)
+        assert (tmp_path / "project/patches/new").exists() == (files == AFTER)
+        seen.add((files == AFTER, " ".join(notes).partition("; it was ")[2].partition(":")[0], ended))
+    assert seen == {(False, "", False), (False, "rolled back", False), (True, "", False), (True, "", True)}
+
+
+def test_file_that_was_edited_after_the_kill_is_kept_with_its_old_bytes_beside_it(tmp_path: Path) -> None:
+    root, edited = tmp_path / "project", 0
+    for number in range(200):
+        ended = die_at(number, partial(write_all, _project(root), AFTER))
+        if (root / "pin.txt").read_bytes() == AFTER["pin.txt"] and (root / ".patchtool-writing").exists():
+            (root / "pin.txt").write_bytes(b"mine")
+            with writing_lock(root) as notes:
+                pass
+            assert _files(root) == {**BEFORE, "pin.txt": b"mine", "pin.txt.orig": BEFORE["pin.txt"]}
+            assert "pin.txt was edited since" in notes[1]
+            assert "pin.txt.orig" in notes[1]
+            edited += 1
         if ended:
             break
-    assert number > 3
-    assert outcomes == {False, True}
+    assert edited
+
+
+def test_permissions_attributes_and_links_of_written_files_stay(tmp_path: Path) -> None:
+    root = _project(tmp_path / "project")
+    (root / "docs").mkdir()
+    (root / "docs" / "pin.txt").write_bytes(b"old")
+    (root / "pin.txt").unlink()
+    (root / "pin.txt").symlink_to("docs/pin.txt")
+    (root / "patches/series.lock").chmod(0o640)
+    with suppress(OSError):  # not every file system has them
+        os.setxattr(root / "patches/series.lock", "user.note", b"kept")
+    before = _attributes(root / "patches/series.lock")
+    write_all(root, AFTER)
+    assert _files(root) == {**AFTER, "docs/pin.txt": AFTER["pin.txt"]}
+    assert (root / "pin.txt").readlink() == Path("docs/pin.txt")
+    assert _attributes(root / "patches/series.lock") == before
+
+
+def _attributes(file: Path) -> tuple[object, ...]:
+    status = file.stat()
+    return status.st_mode, status.st_uid, {name: os.getxattr(file, name) for name in os.listxattr(file)}
+
+
+def test_journal_of_another_program_is_refused(tmp_path: Path) -> None:
+    root = _project(tmp_path / "project")
+    journals = (b"{}", b"[", json.dumps({"schema": 9}).encode())
+    for number, data in enumerate(journals):
+        (root / ".patchtool-writing").write_bytes(data)
+        with pytest.raises(EnvironmentFault, match="journal") as caught, reading_lock(root):
+            pass
+        assert caught.value.hint, number
+    outside = {"schema": 2, "changes": [["../outside", "", "0" * 64]], "folders": []}
+    (root / ".patchtool-writing").write_text(json.dumps(outside))
+    with pytest.raises(RefusedError), reading_lock(root):
+        pass
+    assert _files(root) == {**BEFORE, ".patchtool-writing": json.dumps(outside).encode()}
 
 
 def test_run_killed_while_it_removes_a_file_is_rolled_back(tmp_path: Path) -> None:
     root = tmp_path / "project"
     changes = {"pin.txt": None, "new.txt": b"new", "patches/missing": None}
-    outcomes = []
-    for number in range(100):
-        ended = die_at(number, partial(write_all, _project(root), changes))
-        write_all(root, {})
-        outcomes.append({path: data for path, data in _files(root).items() if not path.endswith(".tmp")})
-        if ended:
-            break
+    outcomes = [files for files, *_ in _killed_and_recovered(root, changes)]
     after = {"patches/series.lock": BEFORE["patches/series.lock"], "new.txt": b"new"}
     assert (outcomes[0], outcomes[-1]) == (BEFORE, after)
     assert all(files in (BEFORE, after) for files in outcomes)

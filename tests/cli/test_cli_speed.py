@@ -24,7 +24,6 @@ HEAVY = {
     "pydantic",
     "pypi_simple",
     "tomlkit",
-    "filelock",
     "packaging.utils",
     "msgspec",
     "tempfile",

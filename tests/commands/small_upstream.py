@@ -107,7 +107,7 @@ class Outcome:
 class SmallUpstream:
     """Releases in a folder of wheels, and a project that is pinned to the first one."""
 
-    def __init__(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def __init__(self, folder: Path, capsys: pytest.CaptureFixture[str] | None = None) -> None:
         self.folder = folder
         self.links = folder / "links"
         self.links.mkdir()
@@ -139,6 +139,7 @@ class SmallUpstream:
         (self.project / "upstream-pin.txt").write_text(f"sglang=={version} \\\n    --hash=sha256:{digest}\n")
 
     def run(self, *arguments: str) -> Outcome:
+        assert self._capsys is not None
         store = self.folder / "store"
         self._capsys.readouterr()
         code = main(["-C", str(self.project), "--store", str(store), "--find-links", str(self.links), *arguments])

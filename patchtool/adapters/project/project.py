@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 from patchtool.adapters.project.metadata import read_patch
-from patchtool.domain.errors import InputError, RefusedError
+from patchtool.domain.errors import InputError, PatchtoolError, RefusedError
 from patchtool.domain.kinds import source_files
 from patchtool.domain.lock import Lock
 from patchtool.domain.patch import PatchInfo
@@ -33,6 +34,12 @@ class Project:
 
     root: Path
     packaged: bool = False
+
+    def read(self) -> None:
+        """Read pin, series, patches and lock now; what is wrong with them is reported where they are used."""
+        for read in (lambda: self.pin, lambda: self.patches, lambda: self.lock):
+            with suppress(PatchtoolError, OSError):
+                read()
 
     @cached_property
     def pin(self) -> Pin:
