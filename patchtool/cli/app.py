@@ -156,7 +156,9 @@ def explain(
 
 @app.command(epilog="Example: patchtool rebase --to v0.5.14 --dry-run")
 def rebase(
-    to: Annotated[str, typer.Option("--to", metavar="RELEASE", help="A release, newer or older, or latest.")],
+    to: Annotated[
+        str, typer.Option("--to", metavar="RELEASE", help="A release, tag, branch, commit, git+URL@NAME or latest.")
+    ],
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the plan, write nothing.")] = False,
     accept: Annotated[
         Names, typer.Option("--accept", metavar="PATCH", help="Accept its drift or dispute, which was reviewed.")
@@ -181,11 +183,17 @@ def rebase(
 
 @app.command(epilog="Example: patchtool survey --since v0.5.12 --bisect mtp_tracking")
 def survey(
-    releases: Annotated[Names, typer.Argument(metavar="[RELEASE]...", help="Releases, default all.")] = None,
+    releases: Annotated[
+        Names, typer.Argument(metavar="[RELEASE|OLD..NEW]...", help="Releases, or commits of a range; default all.")
+    ] = None,
+    every: Annotated[
+        int, typer.Option("--every", metavar="N", min=1, help="Of a range of commits, take every Nth.")
+    ] = 1,
     since: Annotated[str | None, typer.Option("--since", metavar="RELEASE", help="The oldest release.")] = None,
     until: Annotated[str | None, typer.Option("--until", metavar="RELEASE", help="The newest release.")] = None,
     bisect: Annotated[
-        str | None, typer.Option("--bisect", metavar="PATCH", help="Name the releases where its state changed.")
+        str | None,
+        typer.Option("--bisect", metavar="PATCH", help="Name the releases and commits where its state changed."),
     ] = None,
     markdown: Annotated[bool, typer.Option("--markdown", help="Print a Markdown table.")] = False,
     html: HtmlOption = None,
@@ -200,7 +208,9 @@ def survey(
     page = runtime.page_target(html)
     run = runtime.saved_run(tests, page)
     diffs = page is not None or runtime.options.output.json
-    report = command(session(), tuple(releases or ()), since=since, until=until, bisect=bisect, diffs=diffs)
+    report = command(
+        session(), tuple(releases or ()), since=since, until=until, bisect=bisect, diffs=diffs, every=every
+    )
     return show(runtime.with_survey_page(report, page, run) if page else report, markdown=markdown)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from patchtool.adapters.store.records import StoredRelease
+from patchtool.domain.errors import EnvironmentFault
 from patchtool.domain.patch import PatchReport
 from patchtool.domain.release import Release
 from patchtool.domain.report import Report, UpstreamReport
@@ -33,6 +34,8 @@ def explain(session: Session, name: str, *, on: str | None, tree: Path | None) -
         return _report(rendering.patch(name), worktree_report(worktree), rendering.notes)
     stored = named_release(session, on)
     patch = _judged(session, stored, name)
+    if stored.release.commit:
+        return _with_commit(session, stored, patch)
     since, note = _since(session, stored, patch)
     upstream = upstream_report(stored, project.pin.hashes)
     return _report(patch._replace(since=since), upstream, (*session.notes(), note))
@@ -41,6 +44,24 @@ def explain(session: Session, name: str, *, on: str | None, tree: Path | None) -
 def _report(patch: PatchReport, upstream: UpstreamReport, notes: tuple[str, ...]) -> Report:
     code = patch.judgement.state.exit_code
     return Report("explain", code, upstream, patches=(patch,), notes=notes, kind="explain")
+
+
+def _with_commit(session: Session, stored: StoredRelease, patch: PatchReport) -> Report:
+    """The report on a commit of upstream, with the commit that made the state what it is."""
+    from patchtool.workflow.upstream_history import changed_by
+
+    upstream = upstream_report(stored)
+    try:
+        found = changed_by(session, patch.info, stored.release)
+    except EnvironmentFault as error:
+        return _report(patch, upstream, (*session.notes(), f"since which commit is not known: {error.message}"))
+    state = patch.judgement.state.value
+    if found is None:
+        return _report(patch, upstream, (*session.notes(), f"{state} as far back as upstream's history goes"))
+    entry, before = found
+    note = f"{state} since {entry}; before it is {before.value}"
+    report = _report(patch._replace(since=entry.release), upstream, (*session.notes(), note))
+    return report._replace(extra={"changed_by": entry.to_json()})
 
 
 def _judged(session: Session, stored: StoredRelease, name: str) -> PatchReport:

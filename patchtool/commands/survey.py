@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from patchtool.adapters.store.records import StoredRelease
 from patchtool.domain.errors import EnvironmentFault, InputError
 from patchtool.domain.ports import Tree
 from patchtool.domain.release import Release
 from patchtool.domain.report import Report
-from patchtool.domain.survey import Survey, SurveyedRelease
+from patchtool.domain.survey import StateChange, Survey, SurveyedRelease
 from patchtool.workflow.diffs import rendering_diff
 from patchtool.workflow.parallel_rendering import render_many
 from patchtool.workflow.proofs import with_proofs
@@ -18,17 +19,25 @@ from patchtool.workflow.session import Session
 
 
 def survey(
-    session: Session, releases: Sequence[str], *, since: str | None, until: str | None, bisect: str | None, diffs: bool
+    session: Session,
+    releases: Sequence[str],
+    *,
+    since: str | None,
+    until: str | None,
+    bisect: str | None,
+    diffs: bool,
+    every: int = 1,
 ) -> Report:
     """Judge the series on many releases.
 
     Args:
         session: The run.
-        releases: The releases; all that are known where empty.
+        releases: The releases, commits and ranges of commits; all releases that are known where empty.
         since: The oldest.
         until: The newest.
         bisect: A patch whose changes of state are to be reported.
         diffs: Whether to render diffs as well.
+        every: Of a range, judge each so many-th commit.
 
     Returns:
         The states; the exit code is 0 whatever they are, since a survey expects none of them.
@@ -36,11 +45,9 @@ def survey(
     project = session.project
     if bisect:
         select_patches(project.patches, (bisect,))
-    wanted, notes = _select_releases(session, releases, since, until)
-    known = session.store.stored(wanted)
-    stored = [known.get(release) or named_release(session, release.tag) for release in wanted]
-    paths = sorted({path for info in project.patches for path in info.footprint})
-    trees = list(session.store.trees([s.commit for s in stored], paths).values())
+    wanted, notes = _select_releases(session, releases, since, until, every)
+    stored = _stored(session, wanted)
+    trees = list(session.store.trees([s.commit for s in stored], session.footprint).values())
     renderings = [
         with_proofs(session, rendering, tree, s.release)
         for s, tree, rendering in zip(stored, trees, render_many(session, [s.release for s in stored], trees))
@@ -51,7 +58,7 @@ def survey(
             for s, tree, rendering in zip(stored, trees, renderings)
         )
     )
-    changes = result.changes(bisect) if bisect else ()
+    changes = [_with_commit(session, change) for change in result.changes(bisect)] if bisect else []
     return Report(
         "survey",
         headline="\n".join(map(str, changes)) or (f"{bisect} never changes its state" if bisect else ""),
@@ -62,10 +69,36 @@ def survey(
     )
 
 
+def _stored(session: Session, wanted: Sequence[Release]) -> list[StoredRelease]:
+    """The releases in the store; commits that are missing, and their target files, are fetched in one go."""
+    commits = [release for release in wanted if release.commit]
+    if commits and session.store.remote is not None:
+        from patchtool.workflow.upstream_history import acquire_commits
+
+        acquire_commits(session, commits)
+    known = session.store.stored(wanted)
+    return [known.get(release) or named_release(session, release.tag) for release in wanted]
+
+
+def _with_commit(session: Session, change: StateChange) -> StateChange:
+    """The change with the commit that made it, where both ends of it are commits."""
+    if not change.release.commit or not change.previous.commit:
+        return change
+    from patchtool.workflow.upstream_history import changed_between
+
+    (info,) = select_patches(session.project.patches, (change.patch,))
+    return change._replace(by=changed_between(session, info, change.previous, change.release))
+
+
 def _select_releases(
-    session: Session, releases: Sequence[str], since: str | None, until: str | None
+    session: Session, releases: Sequence[str], since: str | None, until: str | None, every: int
 ) -> tuple[list[Release], list[str]]:
     """The named releases or those of index and store, oldest first, and a note if the index could not be asked."""
+    if any(".." in text for text in releases):
+        from patchtool.workflow.upstream_history import commits_in_range
+
+        listed = [commits_in_range(session, t, every) if ".." in t else [find_release(session, t)] for t in releases]
+        return list(dict.fromkeys(release for each in listed for release in each)), []
     if releases:
         return sorted({find_release(session, text) for text in releases}), []
     known = set(session.store.releases())

@@ -25,6 +25,7 @@ from patchtool.domain.document_parts import (
     StateName,
     TreePath,
     Upstream,
+    UpstreamCommit,
     one_of,
 )
 from patchtool.domain.errors import ExitCode
@@ -111,7 +112,11 @@ class Verify(Document):
     findings: list[str]
 
 
-class Explain(Document):
+class _ExplainOptional(Document, total=False):
+    changed_by: UpstreamCommit
+
+
+class Explain(_ExplainOptional):
     """``explain``."""
 
     upstream: Upstream
@@ -197,6 +202,7 @@ class StateChange(TypedDict):
     before: StateName
     after: StateName
     previous: ReleaseTag
+    by: UpstreamCommit | None
 
 
 class _SurveyOptional(Document, total=False):

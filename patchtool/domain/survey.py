@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from patchtool.domain import documents
+    from patchtool.domain.history import HistoryEntry
     from patchtool.domain.patch import PatchReport
     from patchtool.domain.release import Release
 
@@ -52,6 +53,7 @@ class StateChange(NamedTuple):
         before: The state on the previous release.
         after: The new state.
         previous: The previous release.
+        by: The commit that changed it, where upstream's history is known.
     """
 
     patch: str
@@ -59,9 +61,11 @@ class StateChange(NamedTuple):
     before: str
     after: str
     previous: Release
+    by: HistoryEntry | None = None
 
     def __str__(self) -> str:
-        return f"{self.patch} is {self.after} from {self.release} on; on {self.previous} it was {self.before}"
+        since = f"{self.patch} is {self.after} from {self.release} on; on {self.previous} it was {self.before}"
+        return f"{since}\n  changed by {self.by}" if self.by else since
 
     def to_json(self) -> documents.StateChange:
         """Return the element of ``changes``."""
@@ -71,6 +75,7 @@ class StateChange(NamedTuple):
             "before": self.before,
             "after": self.after,
             "previous": self.previous.tag,
+            "by": self.by.to_json() if self.by else None,
         }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from patchtool.domain.errors import ExitCode
+from patchtool.domain.errors import EnvironmentFault, ExitCode
 from patchtool.domain.patch import PatchInfo
 from patchtool.domain.rebase import RebasePlan, RebaseStep
 from patchtool.domain.release import Release
@@ -52,7 +52,9 @@ def _states_on(session: Session, release: Release) -> Mapping[str, str]:
 def _fails_since(session: Session, info: PatchInfo, start: Release, to: Release) -> Release | None:
     """The first release between the two, among those in the store, on which the patch fails."""
     low, high = min(start, to), max(start, to)
-    if start.commit or to.commit:
+    if to.commit:
+        return _failing_commit(session, info, to)
+    if start.commit:
         return None
     between = [r for r in session.store.releases() if low <= r <= high]
     for release in between if start <= to else reversed(between):
@@ -63,3 +65,17 @@ def _fails_since(session: Session, info: PatchInfo, start: Release, to: Release)
         if rendering.patch(info.name).judgement.state.exit_code >= ExitCode.CONFLICT:
             return release
     return None
+
+
+def _failing_commit(session: Session, info: PatchInfo, to: Release) -> Release | None:
+    """The commit since which the patch has the state that it has on a commit, in the history of the git upstream."""
+    from patchtool.workflow.upstream_history import changed_by  # late: only a failing patch needs the history
+
+    try:
+        found = changed_by(session, info, to)
+    except EnvironmentFault as error:
+        session.remarks.append(f"which commit broke {info.name} is not known: {error.message}")
+        return None
+    if found is not None:
+        session.remarks.append(f"{info.name} was {found[1].value} before {found[0]}")
+    return found[0].release if found else None

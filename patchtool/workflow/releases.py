@@ -30,9 +30,9 @@ def ensure_release(
     if stored is not None and stored.matches(hashes):
         return stored
     if fetch and release.commit and session.store.remote is not None:
-        from patchtool.workflow.upstream_history import acquire_commit  # late: as below
+        from patchtool.workflow.upstream_history import acquire_commits  # late: as below
 
-        return acquire_commit(session, release)
+        return acquire_commits(session, [release])[0]
     if fetch and session.can_fetch and not release.commit:
         from patchtool.workflow.acquire import acquire  # late: a release in the store needs no network code
 

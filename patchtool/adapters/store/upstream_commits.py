@@ -29,6 +29,7 @@ NOT_FILTERED = "the git server cannot filter: it sent more files than the series
 _HEX40 = re.compile(r"[0-9a-f]{40}")
 _ABBREVIATED = re.compile(r"[0-9a-f]{7,39}")
 _NAME = re.compile(r"(?P<name>[^~^:\s\\?*\[]+)(?P<steps>(?:[~^]\d*)*)")
+_RELEASE_TAG = re.compile(r"v\d[A-Za-z0-9._+-]*")
 _TAG, _HEAD = "refs/tags/", "refs/heads/"
 
 
@@ -153,13 +154,14 @@ class UpstreamCommits:
         selection = f"{first}..{last}" if first else last
         form = "--format=%H%x1f%T%x1f%as%x1f%an%x1f%s"
         listed = self._git.run("log", "-z", "--first-parent", form, selection, "--").stdout.decode(errors="replace")
-        return [HistoryEntry(*record.split("\x1f", 4)) for record in listed.split("\0") if record]
+        return [HistoryEntry(*map(_printable, record.split("\x1f", 4))) for record in listed.split("\0") if record]
 
     def tags(self) -> list[Release]:
         """List the commits of the release tags, such as ``v0.5.14``."""
         with self._reading() as remote:
             refs = {name.removesuffix("^{}"): commit for name, commit in sorted(remote.refs(f"{_TAG}v*").items())}
-        return [Release.of_commit(commit, name.removeprefix(_TAG)) for name, commit in refs.items()]
+        named = ((name.removeprefix(_TAG), commit) for name, commit in refs.items())
+        return [Release.of_commit(commit, name) for name, commit in named if _RELEASE_TAG.fullmatch(name)]
 
     def described(self, commits: Sequence[str]) -> dict[str, str]:
         """Name commits after the newest release tag before each of them, as ``git describe`` does.
@@ -199,3 +201,8 @@ class UpstreamCommits:
     def _writing(self) -> Iterator[Remote]:
         with self._reading() as remote, self._store.writing(self._lock_timeout):
             yield remote
+
+
+def _printable(text: str) -> str:
+    """An author's or a subject's text without what a terminal would obey."""
+    return "".join(char if char.isprintable() else " " for char in text)

@@ -13,6 +13,7 @@ from patchtool.cli.reports.survey_summary import (
     PROOFS,
     UNPROVEN,
     change_sentence,
+    for_people,
     has_unproven,
     headline,
     open_work,
@@ -36,6 +37,7 @@ def survey_section(survey: Survey) -> Section:
     Args:
         survey: The document of ``survey --json``.
     """
+    survey = for_people(survey)
     counts = state_counts(survey)
     glyphs = GLYPHS | {"absent": "\u2013"}
     body = rendered(

@@ -9,6 +9,7 @@ from patchtool.cli.reports.survey_summary import (
     MEANINGS,
     PROOF_WORDS,
     UNPROVEN,
+    for_people,
     has_unproven,
     headline,
     open_work,
@@ -33,6 +34,7 @@ def survey_markdown(survey: Survey) -> str:
     Args:
         survey: The document of ``survey --json``.
     """
+    survey = for_people(survey)
     parts = [" ".join([f"**{headline(survey)}.**", *map(_escaped, sentences(survey))])]
     if survey["releases"] and survey["series"]:
         head = ["release", *(f"`{patch['name']}`" for patch in survey["series"])]

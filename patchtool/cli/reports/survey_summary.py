@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections import Counter
 from itertools import groupby
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from patchtool.cli.reports.words import listed
 from patchtool.domain.errors import ExitCode
+from patchtool.domain.release import Release
 from patchtool.domain.state import State
 
 if TYPE_CHECKING:
@@ -100,6 +101,17 @@ def ranges(survey: Survey, patch: int) -> list[StateRange]:
     return found
 
 
+def for_people(survey: Survey) -> Survey:
+    """The document with commits abbreviated."""
+
+    def spelled(row: Any) -> Any:
+        texts = {key: str(Release.parse(row[key])) for key in ("release", "previous") if key in row}
+        return {**row, **texts}
+
+    changes = {"changes": [spelled(change) for change in survey["changes"]]} if "changes" in survey else {}
+    return {**survey, "releases": [spelled(row) for row in survey["releases"]], **changes}  # type: ignore[typeddict-item]
+
+
 def state_counts(survey: Survey) -> Counter[str]:
     """Count the cells with each state."""
     return Counter(patch["state"] for row in survey["releases"] for patch in row["patches"])
@@ -131,6 +143,7 @@ def state_changes(survey: Survey) -> list[StateChange]:
             "before": before["state"],
             "after": patch["state"],
             "previous": earlier["release"],
+            "by": None,
         }
         for earlier, later in zip(survey["releases"], survey["releases"][1:])
         for before, patch in zip(earlier["patches"], later["patches"])
@@ -140,9 +153,11 @@ def state_changes(survey: Survey) -> list[StateChange]:
 
 def change_sentence(change: StateChange) -> str:
     """One change of state, in words."""
+    sentence = f"{change['patch']} is {change['after']} from {change['release']} on; "
+    sentence += f"on {change['previous']} it was {change['before']}"
+    by = change.get("by")
     return (
-        f"{change['patch']} is {change['after']} from {change['release']} on; "
-        f"on {change['previous']} it was {change['before']}"
+        f"{sentence}; changed by {by['commit'][:10]}, {by['author']}, {by['date']}: {by['subject']}" if by else sentence
     )
 
 

@@ -13,6 +13,7 @@ from patchtool.cli.reports.survey_summary import (
     PROOFS,
     UNPROVEN,
     change_sentence,
+    for_people,
     has_unproven,
     headline,
     needs_work,
@@ -44,7 +45,7 @@ def survey_text(report: Report, *, color: bool, verbose: bool, quiet: bool = Fal
         quiet: Whether to print the matrix only.
         width: Columns of the terminal.
     """
-    survey: Any = report.to_json()
+    survey: Any = for_people(report.to_json())  # type: ignore[arg-type]
     matrix = _words(survey, color=color, width=width) or _letters(survey, color=color, width=width)
     parts = [matrix if survey["releases"] else ""]
     if not quiet:
@@ -131,7 +132,7 @@ def _work_lines(survey: Survey) -> list[str]:
 
 
 def _evidence(report: Report) -> list[str]:
-    survey: Any = report.to_json()
+    survey: Any = for_people(report.to_json())  # type: ignore[arg-type]
     rows = report.survey.releases if report.survey else ()
     evidence = []
     for row, found in zip(rows, survey["releases"]):
