@@ -64,7 +64,10 @@ class PatchCommand(CodemodCommand):
             self.warn("other files are not searched for readers of a renamed name; patchtool apply does that")
         if target not in judgement.contents:
             raise SkipFile(f"{self.info.name} is {judgement.state.value}")
-        return cst.parse_module(judgement.contents[target])
+        content = judgement.contents[target]
+        if content is None:
+            raise SkipFile(f"{self.info.name} deletes this file, which LibCST cannot: patchtool apply does")
+        return cst.parse_module(content)
 
     def _check_required(self, files: FilesAround) -> None:
         for other in self.project.patches:
@@ -101,10 +104,10 @@ class FilesAround:
 
     Args:
         base: The folder that has the package.
-        contents: Files by their path in the git layout, in the place of those on disk.
+        contents: Files by their path in the git layout, in the place of those on disk; None for a deleted one.
     """
 
-    def __init__(self, base: Path, contents: Mapping[str, bytes]) -> None:
+    def __init__(self, base: Path, contents: Mapping[str, bytes | None]) -> None:
         self.base = base
         self.contents = contents
 
@@ -119,7 +122,7 @@ class FilesAround:
 
     def containing(self, word: str) -> list[str]:
         """Paths of the given files that contain a word; a target that moved is not searched for."""
-        return [path for path, data in self.contents.items() if word.encode() in data]
+        return [path for path, data in self.contents.items() if word.encode() in (data or b"")]
 
 
 @lru_cache(maxsize=8)

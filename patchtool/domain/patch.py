@@ -32,6 +32,7 @@ class PatchInfo(NamedTuple):
         digest: SHA-256 of the patch's own files, hex; part of the cache key and of the commit's trailer.
         source_file: Path of the file that states the change, such as ``codemod.py``.
         added: Those of the targets that it creates, from its folder ``files``.
+        deleted: Those of the targets that it deletes, from its folder ``deleted``.
         at: ``path:Symbol`` of its scope where the user moved it with ``--at``, or empty.
         kinds: The kinds of its scopes that the lock has for it as it is, by symbol; None where it has none.
     """
@@ -50,6 +51,7 @@ class PatchInfo(NamedTuple):
     digest: str = ""
     source_file: str = ""
     added: tuple[str, ...] = ()
+    deleted: tuple[str, ...] = ()
     at: str = ""
     kinds: Mapping[str, str] | None = None
     bug: str = ""
@@ -57,7 +59,7 @@ class PatchInfo(NamedTuple):
 
     def relocated(self, at: str) -> PatchInfo:
         """Return the patch with its scope at ``path:Symbol``, or unchanged if that is empty."""
-        return self._replace(at=at, targets=(at.rpartition(":")[0], *self.added)) if at else self
+        return self._replace(at=at, targets=(at.rpartition(":")[0], *self.added, *self.deleted)) if at else self
 
     def to_json(self) -> documents.PatchMetadata:
         """Return the element of ``series``."""
@@ -72,8 +74,8 @@ class PatchInfo(NamedTuple):
 
     @property
     def edited(self) -> tuple[str, ...]:
-        """The targets that are there before."""
-        return tuple(path for path in self.targets if path not in self.added)
+        """The targets that its rules may edit."""
+        return tuple(path for path in self.targets if path not in self.added and path not in self.deleted)
 
     @property
     def footprint(self) -> tuple[str, ...]:
@@ -148,7 +150,7 @@ class Change(NamedTuple):
     Args:
         path: In the git layout.
         before: Blob id without the patch; ``MISSING`` for a file that it creates.
-        after: Blob id with the patch.
+        after: Blob id with the patch; ``MISSING`` for a file that it deletes.
         added: Lines added.
         removed: Lines removed.
         edit: Identifies the lines that are added and removed, wherever in the file they are.
@@ -173,7 +175,7 @@ class Judgement(NamedTuple):
         sites: Where the rules matched.
         candidates: Similar code, for rules whose site was not found.
         changes: Files that differ, by blob id.
-        contents: The new bytes of those files, by path.
+        contents: The new bytes of those files, by path; None for a file that is deleted.
         notes: What could not be checked, and other remarks.
         trace: The traceback of a codemod that raised.
         kinds: Scopes that are not plain functions, by symbol.
@@ -192,7 +194,7 @@ class Judgement(NamedTuple):
     sites: tuple[Site, ...] = ()
     candidates: tuple[Candidate, ...] = ()
     changes: tuple[Change, ...] = ()
-    contents: Mapping[str, bytes] = {}
+    contents: Mapping[str, bytes | None] = {}
     notes: tuple[str, ...] = ()
     trace: str = ""
     used_reads: bool = False

@@ -11,13 +11,13 @@ from patchtool.domain.patch import Candidate, Change, GoalEvidence, Judgement, P
 from patchtool.domain.ports import Tree
 from patchtool.domain.release import Release
 from patchtool.domain.state import State
-from patchtool.semantic.judging.added_files import AddedFiles
 from patchtool.semantic.judging.candidates import nearest_code
 from patchtool.semantic.judging.decide import Decision, decide
 from patchtool.semantic.judging.examine import RuleVerdict, examine
 from patchtool.semantic.judging.facts import missing_facts
 from patchtool.semantic.judging.import_lookup import look_up_imports
 from patchtool.semantic.judging.kinds import RecordedKinds
+from patchtool.semantic.judging.whole_files import WholeFiles
 from patchtool.semantic.language.scopes import DEFINITIONS, PLAIN, Scope, find_scope, kind_of
 from patchtool.semantic.language.source import ParseError, Source
 from patchtool.semantic.vocabulary.goals import GoalStatus
@@ -58,28 +58,30 @@ def judge_patch(
     if info.at:
         path, _, symbol = info.at.rpartition(":")
         rules = [replace(rule, target=path, scope=_relocated(rule.scope, symbol)) for rule in rules]
-        info = info._replace(targets=(path, *info.added))
+        info = info._replace(targets=(path, *info.added, *info.deleted))
     targets = _read_targets(info, rules, tree, release)
     if isinstance(targets, Judgement):
         return targets
     kinds = RecordedKinds(patch.kinds, info.kinds, info.source_file)
     verdicts = _examine_all(patch, rules, targets.sources, kinds)
-    added = AddedFiles.of(info, tree)
-    decision = added.decide(decide(verdicts, independent=patch.independent), only=not rules)
+    files = WholeFiles.of(info, tree)
+    decision = files.decide(decide(verdicts, independent=patch.independent), only=not rules)
     judgement = _judgement(decision, verdicts)
     if nearest:
         lost = [(v.rule, targets.sources[v.rule.target]) for v in verdicts if _is_lost(v, decision)]
         judgement = _with_nearest(judgement, lost, tree)
-    judgement = judgement._replace(goals=(*judgement.goals, *added.goals))
+    judgement = judgement._replace(
+        goals=(*judgement.goals, *files.goals), searched_tree=judgement.searched_tree or files.searched_tree
+    )
     if not decision.state.changes_tree and decision.state is not State.LANDED:
         return judgement
     missing, notes = missing_facts(patch.facts, tree)
-    judgement = judgement._replace(notes=notes, used_reads=bool(patch.facts))
+    judgement = judgement._replace(notes=(*notes, *files.notes), used_reads=bool(patch.facts))
     if missing:
         return judgement.with_state(State.CONFLICT, "fact-missing", missing)
     if not decision.state.changes_tree:
         return judgement
-    judgement = _render(patch, rules, kinds, decision, targets, added, judgement, tree)
+    judgement = _render(patch, rules, kinds, decision, targets, files, judgement, tree)
     return _look_up_imports(judgement, targets, tree)
 
 
@@ -89,7 +91,7 @@ def _render(
     kinds: RecordedKinds,
     decision: Decision,
     targets: Targets,
-    added: AddedFiles,
+    files: WholeFiles,
     judgement: Judgement,
     tree: Tree,
 ) -> Judgement:
@@ -108,8 +110,14 @@ def _render(
         return judgement.with_state(State.CONFLICT, "result-not-landed", detail)
     changed = [(old, after[named]) for named, old in targets.sources.items() if after[named].data != old.data]
     changes = tuple(Change(old.path, blob_id(old.data), blob_id(new.data)) for old, new in changed)
-    changes += tuple(Change(path, MISSING, blob_id(data)) for path, data in added.missing.items())
-    contents = {new.path: new.data for _, new in changed} | added.missing
+    changes += tuple(Change(path, MISSING, blob_id(data)) for path, data in files.missing.items())
+    changes += tuple(Change(path, blob_id(data), MISSING) for path, data in files.deleted.items())
+    written = {new.path: new.data for _, new in changed} | files.missing
+    imported = files.still_imported(written, tree) if files.deleted else None
+    if imported:
+        return judgement.with_state(State.CONFLICT, "still-imported", imported)
+    contents: dict[str, bytes | None] = {**written, **dict.fromkeys(files.deleted)}
+    judgement = judgement._replace(searched_tree=judgement.searched_tree or bool(files.deleted))
     goals = tuple(goal._replace(held_after=True) for goal in judgement.goals)
     notes = (*judgement.notes, *(note for old, new in changed for note in lost_comments(old, new)))
     rendered = judgement._replace(goals=goals, changes=changes, contents=contents, notes=notes)
@@ -124,7 +132,7 @@ def _look_up_imports(judgement: Judgement, targets: Targets, tree: Tree) -> Judg
     if not judgement.contents or isinstance(tree, _FewFilesTree):
         return judgement
     before = {source.path: source.data for source in targets.sources.values()}  # their trees hold the edits by now
-    after = {path: Source.parse(path, data) for path, data in judgement.contents.items()}
+    after = {path: Source.parse(path, data) for path, data in judgement.contents.items() if data is not None}
     lookup = look_up_imports(before, after, tree)
     judgement = judgement._replace(notes=(*judgement.notes, *lookup.notes), looked_up=lookup.looked_up)
     return judgement.with_state(State.CONFLICT, "import-missing", lookup.missing) if lookup.missing else judgement

@@ -19,7 +19,7 @@ from typing import NamedTuple
 from patchtool.domain.patch import Diagnostic, Judgement, PatchInfo
 from patchtool.domain.state import State
 from patchtool.semantic.judge import judge_files
-from patchtool.semantic.judging.added_files import FOLDER
+from patchtool.semantic.judging.whole_files import CREATED, DELETED
 from patchtool.semantic.language.nodes import walk
 from patchtool.semantic.language.source import ParseError, Source
 from patchtool.semantic.load import CodemodError, load_codemod
@@ -58,7 +58,7 @@ def lint(info: PatchInfo) -> list[Diagnostic]:
         lines = [call.lineno or 1 for call in calls if call.filename == info.source_file]
         return [Diagnostic(info.source_file, (lines or [1])[-1], "codemod-raised", f"{type(error).__name__}: {error}")]
     problems = _check_rules(info, patch)
-    broken = list(_unparsable(info, path.parent / FOLDER))
+    broken = list(_unparsable(info, path.parent))
     if broken:
         return broken
     diagnostics = [Diagnostic(info.source_file, _line(tree, text), code, message) for text, code, message in problems]
@@ -66,11 +66,11 @@ def lint(info: PatchInfo) -> list[Diagnostic]:
 
 
 def _unparsable(info: PatchInfo, folder: Path) -> Iterator[Diagnostic]:
-    for added in info.added:
-        file = folder / added
+    files = [folder / CREATED / path for path in info.added] + [folder / DELETED / path for path in info.deleted]
+    for file in files:
         try:
             Source.parse(str(file), file.read_bytes())
-        except ParseError as error:
+        except ParseError as error:  # noqa: PERF203 -- a few files
             yield Diagnostic(str(file), 1, "file-unparsable", str(error))
 
 
@@ -81,7 +81,7 @@ _Finding = tuple[str, str, str]
 
 def _check_rules(info: PatchInfo, patch: type[SemanticPatch]) -> Iterator[_Finding]:
     rules = patch.all_rules()
-    if not rules and not info.added:
+    if not rules and not info.added and not info.deleted:
         yield patch.__name__, "no-rule", f"{patch.__name__} states no rule"
     for rule in rules:
         invalid = list(_invalid_templates(rule))
@@ -192,7 +192,7 @@ class _Case(NamedTuple):
         """What the files must become; None where the case does not say."""
         place = self.place.with_name(f"after{self.place.suffix}")
         if place.suffix:
-            return {path: place.read_bytes() for path in self.contents} if place.is_file() else None
+            return {next(iter(self.contents)): place.read_bytes()} if place.is_file() else None
         return _folder(place) if place.is_dir() else None
 
 
@@ -212,7 +212,10 @@ def _check_cases(info: PatchInfo, patch: type[SemanticPatch], folder: Path, line
     cases = list(_cases(info, folder))
     if info.edited and not any(case.kind == "before" for case in cases):
         yield Diagnostic(info.source_file, 1, "no-case", "the patch has no cases/<case>/before.py")
+    deleted = {path: (folder.parent / DELETED / path).read_bytes() for path in info.deleted}
     for case in cases:
+        if case.kind != "landed":
+            case.contents.update({path: data for path, data in deleted.items() if path not in case.contents})
         judgement = judge_files(info, patch, case.contents)
         problem = _check_before(judgement, case) if case.kind == "before" else _check_state(judgement, case)
         if problem:
@@ -239,14 +242,19 @@ def _check_before(judgement: Judgement, case: _Case) -> str | None:
     after = case.after
     if after is None:
         return f"after{case.place.suffix} is missing"
-    result = {**case.contents, **judgement.contents}
+    result = _patched(judgement, case)
     differs = any(result.get(path) != data for path, data in after.items())
     return f"the result differs from after{case.place.suffix}" if differs else None
+
+
+def _patched(judgement: Judgement, case: _Case) -> dict[str, bytes]:
+    result = {**case.contents, **judgement.contents}
+    return {path: data for path, data in result.items() if data is not None}
 
 
 def _not_landed(info: PatchInfo, patch: type[SemanticPatch], judgement: Judgement, case: _Case) -> str | None:
     """Why the patch does not judge its own result landed: a problem of the codemod, not of the case."""
     if judgement.reason == _OWN_RESULT:
         return judgement.detail
-    second = judge_files(info, patch, {**case.contents, **judgement.contents})
+    second = judge_files(info, patch, _patched(judgement, case))
     return None if second.state is State.LANDED else second.detail

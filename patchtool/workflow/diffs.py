@@ -14,24 +14,25 @@ from patchtool.workflow.rendering import Rendering
 _CONTEXT = 3
 
 
-def git_diff(path: str, before: bytes | None, after: bytes) -> str:
+def git_diff(path: str, before: bytes | None, after: bytes | None) -> str:
     """Show one file's change in git's format, with full blob ids and three lines of context.
 
     Args:
         path: In the git layout.
         before: Old bytes, None for a new file.
-        after: New bytes.
+        after: New bytes, None for a deleted file.
 
     Returns:
         The diff, empty if nothing changed; bytes that are not UTF-8 are decoded with ``surrogateescape``.
     """
     if before == after:
         return ""
-    old, new = _lines(before or b""), _lines(after)
-    first, created = (MISSING, "new file mode 100644\n") if before is None else (blob_id(before), "")
-    header = f"diff --git a/{path} b/{path}\n{created}index {first}..{blob_id(after)}\n"
-    label = "/dev/null" if before is None else f"a/{path}"
-    body = difflib.unified_diff(old, new, label, f"b/{path}", n=_CONTEXT, lineterm="\n")
+    old, new = _lines(before or b""), _lines(after or b"")
+    ids = (MISSING if data is None else blob_id(data) for data in (before, after))
+    kind = "new file mode 100644\n" if before is None else "deleted file mode 100644\n" if after is None else ""
+    header = f"diff --git a/{path} b/{path}\n{kind}index {'..'.join(ids)}\n"
+    labels = ["/dev/null" if data is None else f"{side}/{path}" for side, data in (("a", before), ("b", after))]
+    body = difflib.unified_diff(old, new, labels[0], labels[1], n=_CONTEXT, lineterm="\n")
     return header + "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in body)
 
 
@@ -50,12 +51,15 @@ def rendering_diff(rendering: Rendering, tree: Tree, only: PatchReport | None = 
         tree: The tree that it was rendered on.
         only: One patch of it, whose diff is against what the patches before it left; the whole series by default.
     """
-    earlier: dict[str, bytes] = {}
+    earlier: dict[str, bytes | None] = {}
     if only is not None:
         for patch in takewhile(lambda patch: patch is not only, rendering.patches):
             earlier.update(patch.judgement.contents)
     after = rendering.contents if only is None else only.judgement.contents
-    return "".join(git_diff(path, earlier.get(path, tree.read(path)), data) for path, data in sorted(after.items()))
+    return "".join(
+        git_diff(path, earlier[path] if path in earlier else tree.read(path), data)
+        for path, data in sorted(after.items())
+    )
 
 
 def diff_stat(patches: Sequence[PatchReport]) -> str:

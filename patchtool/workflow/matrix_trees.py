@@ -17,6 +17,9 @@ from patchtool.workflow.releases import named_release
 from patchtool.workflow.rendering import OverlayTree, render
 from patchtool.workflow.session import Session
 
+_ABSENT = b'raise ModuleNotFoundError(f"No module named {__name__!r}", name=__name__)\n'
+"""Stands for a file that a subset does not have: that it deletes, or that an earlier apply created in the folder."""
+
 
 @dataclass(frozen=True)
 class BaseTree:
@@ -93,6 +96,5 @@ def render_subsets(session: Session, base: BaseTree, subsets: Iterable[tuple[str
     for subset in subsets:
         chosen = [info for info in patches if info.name in subset]
         contents = {**base.originals, **render(chosen, base.tree, base.release, session.cache).contents}
-        # A file that an earlier apply created, and this subset does not, is left empty: nothing of it can be imported.
-        overlays[subset] = {path: data or b"" for path, data in contents.items()}
+        overlays[subset] = {path: _ABSENT if data is None else data for path, data in contents.items()}
     return ReleaseTrees(base.release, base.folder, overlays)

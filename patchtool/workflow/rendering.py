@@ -52,8 +52,8 @@ class Rendering(NamedTuple):
         return code
 
     @property
-    def contents(self) -> dict[str, bytes]:
-        """The new bytes of every file that the series changes."""
+    def contents(self) -> dict[str, bytes | None]:
+        """The new bytes of every file that the series changes; None for one that it deletes."""
         return {path: data for patch in self.patches for path, data in patch.judgement.contents.items()}
 
     def patch(self, name: str) -> PatchReport:
@@ -67,7 +67,7 @@ class OverlayTree:
 
     Args:
         base: The tree below.
-        contents: New bytes by path; None for a file that is hidden.
+        contents: New bytes by path; None for a file that is deleted.
     """
 
     base: Tree
@@ -85,8 +85,9 @@ class OverlayTree:
         return self.contents.get(path) if path in self.contents else self.base.read(path)
 
     def containing(self, word: str) -> list[str]:
-        """Paths of Python files that contain this word; replaced files are searched as they are below."""
-        return self.base.containing(word)
+        """Paths of Python files that contain this word, sorted."""
+        below = set(self.base.containing(word)) - self.contents.keys()
+        return sorted(below | {path for path, data in self.contents.items() if word.encode() in (data or b"")})
 
 
 def select_patches(
@@ -118,7 +119,7 @@ def _with_line_counts(change: Change, judgement: Judgement, tree: Tree) -> Chang
     import difflib
 
     before = (tree.read(change.path) or b"").splitlines()
-    after = judgement.contents[change.path].splitlines()
+    after = (judgement.contents[change.path] or b"").splitlines()
     matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
     common = sum(block.size for block in matcher.get_matching_blocks())
     new, old = Counter(after), Counter(before)
@@ -146,9 +147,10 @@ def render(
     """
     ids = tree.blob_ids({path for info in patches for path in info.footprint})
 
-    def judge_on(info: PatchInfo, contents: Mapping[str, bytes]) -> Judgement:
-        changed = {path: blob_id(data) for path, data in contents.items()}
-        return _judge(info, OverlayTree(tree, contents), {**ids, **changed}, release, cache, judge)
+    def judge_on(info: PatchInfo, contents: Mapping[str, bytes | None]) -> Judgement:
+        kept = {path: blob for path, blob in ids.items() if path not in contents}
+        changed = {path: blob_id(data) for path, data in contents.items() if data is not None}
+        return _judge(info, OverlayTree(tree, contents), {**kept, **changed}, release, cache, judge)
 
     return Rendering(tuple(Series(judge_on, ids).judge(patches)))
 

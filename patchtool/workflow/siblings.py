@@ -14,7 +14,8 @@ from patchtool.domain.errors import ExitCode
 from patchtool.domain.patch import Judgement, PatchInfo, PatchReport
 from patchtool.domain.state import State
 
-Contents = Mapping[str, bytes]
+Contents = Mapping[str, bytes | None]
+"""New bytes by path; None for a file that is deleted."""
 JudgeOn = Callable[[PatchInfo, Contents], Judgement]
 """Judges a patch on upstream's tree with these files replaced."""
 

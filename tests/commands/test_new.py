@@ -118,6 +118,7 @@ def drafted(upstream: SmallUpstream, diff: str | bytes, *words: str) -> Outcome:
 
 def test_draft_of_several_files_gives_the_tree_of_git_apply(wide: SmallUpstream) -> None:
     diff = diff_of(SOURCE, AFTER, CACHE) + diff_of(UTILS_BEFORE, UTILS_AFTER, UTILS) + created(CLOCK, CLOCK_TEXT)
+    diff += DELETED
     made = drafted(wide, diff)
     assert made.code == 0, made.err
     assert "not stated" not in made.out
@@ -128,6 +129,19 @@ def test_draft_of_several_files_gives_the_tree_of_git_apply(wide: SmallUpstream)
     assert (output / CACHE).read_text() == AFTER
     assert (output / UTILS).read_text() == UTILS_AFTER
     assert (output / CLOCK).read_text() == CLOCK_TEXT
+    assert not (output / OLD).exists()
+
+
+def test_draft_of_a_renamed_file_deletes_one_and_creates_the_other(wide: SmallUpstream) -> None:
+    head = f"diff --git a/{UTILS} b/{CLOCK}\nsimilarity index 50%\nrename from {UTILS}\nrename to {CLOCK}\n"
+    made = drafted(wide, head + diff_of(UTILS_BEFORE, UTILS_AFTER, UTILS).replace(f"b/{UTILS}", f"b/{CLOCK}"))
+    assert made.code == 0, made.err
+    assert "not stated" not in made.out
+    assert "patches/my_change" not in wide.run("check").out
+    assert wide.run("apply", "--only", "my_change").code == 0
+    output = next((wide.project / "build").glob("sglang-*"))
+    assert not (output / UTILS).exists()
+    assert (output / CLOCK).read_text() == UTILS_AFTER
 
 
 def test_mail_gives_title_reason_author_and_date(wide: SmallUpstream) -> None:
@@ -145,7 +159,8 @@ def test_mail_gives_title_reason_author_and_date(wide: SmallUpstream) -> None:
 
 YAML = "--- a/python/sglang/srt/a.yaml\n+++ b/python/sglang/srt/a.yaml\n@@ -1 +1 @@\n-a: 1\n+a: 2\n"
 CPP = "--- a/sgl-kernel/csrc/x.cpp\n+++ b/sgl-kernel/csrc/x.cpp\n@@ -3,1 +3,2 @@\n int a;\n+int b;\n"
-DELETED = "diff --git a/python/sglang/srt/old.py b/python/sglang/srt/old.py\ndeleted file mode 100644\n--- a/python/sglang/srt/old.py\n+++ /dev/null\n@@ -1 +0,0 @@\n-x = 1\n"
+OLD = "python/sglang/srt/old.py"
+DELETED = f"diff --git a/{OLD} b/{OLD}\ndeleted file mode 100644\n--- a/{OLD}\n+++ /dev/null\n@@ -1 +0,0 @@\n-x = 1\n"
 BINARY = "diff --git a/python/sglang/srt/b.py b/python/sglang/srt/b.py\nindex 1..2 100644\nBinary files a/python/sglang/srt/b.py and b/python/sglang/srt/b.py differ\n"
 ABSENT = "--- a/python/sglang/srt/absent.py\n+++ b/python/sglang/srt/absent.py\n@@ -1 +1 @@\n-a = 1\n+a = 2\n"
 COMMENT = diff_of(UTILS_BEFORE, "# new\n" + UTILS_BEFORE, UTILS)
@@ -156,7 +171,6 @@ COMMENT = diff_of(UTILS_BEFORE, "# new\n" + UTILS_BEFORE, UTILS)
     [
         pytest.param(YAML, "python/sglang/srt/a.yaml:1 @@ -1 +1 @@: is no Python file", id="yaml"),
         pytest.param(CPP, "sgl-kernel/csrc/x.cpp:4 @@ -3,1 +3,2 @@: is outside of python/sglang", id="cpp"),
-        pytest.param(DELETED, "python/sglang/srt/old.py:1: is deleted, and a patch cannot delete files", id="deleted"),
         pytest.param(BINARY, "python/sglang/srt/b.py:1: is binary", id="binary"),
         pytest.param(ABSENT, "the pinned release does not have this file", id="absent"),
         pytest.param(COMMENT, f"{UTILS}:1 @@ -1,2 +1,3 @@: differs in comments, blank lines or layout", id="comment"),
@@ -177,7 +191,7 @@ def test_what_is_not_stated_is_listed_by_hunk_with_its_reason(wide: SmallUpstrea
     assert hunk["reason"] in made.out
 
 
-@pytest.mark.parametrize("part", [YAML, CPP, DELETED, BINARY, ABSENT, COMMENT, YAML + CPP])
+@pytest.mark.parametrize("part", [YAML, CPP, BINARY, ABSENT, COMMENT, YAML + CPP])
 def test_change_of_which_nothing_can_be_stated_is_refused_with_the_reasons(wide: SmallUpstream, part: str) -> None:
     refused = drafted(wide, part)
     assert refused.code == 2

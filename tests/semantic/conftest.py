@@ -22,7 +22,7 @@ def judge() -> Callable[[str, str | bytes], Judgement]:
 @pytest.fixture
 def written() -> Callable[[str, Judgement], bytes]:
     """The bytes that a judgement has for a patch's target."""
-    return lambda name, judgement: judgement.contents[INFOS[name].targets[0]]
+    return lambda name, judgement: judgement.contents[INFOS[name].targets[0]] or b""
 
 
 @pytest.fixture

@@ -20,8 +20,8 @@ INFOS = {name: read_patch(ROOT / "patches" / name) for name in SERIES}
 class MemoryTree:
     """Files in memory."""
 
-    def __init__(self, files: Mapping[str, bytes]) -> None:
-        self.files = dict(files)
+    def __init__(self, files: Mapping[str, bytes | None]) -> None:
+        self.files = {path: data for path, data in files.items() if data is not None}
 
     def read(self, path: str) -> bytes | None:
         return self.files.get(path)
@@ -33,7 +33,7 @@ class MemoryTree:
     def containing(self, word: str) -> list[str]:
         return sorted(path for path, data in self.files.items() if path.endswith(".py") and word.encode() in data)
 
-    def written(self, contents: Mapping[str, bytes]) -> MemoryTree:
+    def written(self, contents: Mapping[str, bytes | None]) -> MemoryTree:
         return MemoryTree({**self.files, **contents})
 
 
@@ -60,8 +60,9 @@ class WheelTree(MemoryTree):
         names = [f"python/{name}" for name in self._archive.namelist() if name.endswith(".py")]
         return sorted(path for path in {*names, *self.files} if word.encode() in (self.read(path) or b""))
 
-    def written(self, contents: Mapping[str, bytes]) -> WheelTree:
-        return WheelTree(self._archive, {**self.files, **contents})
+    def written(self, contents: Mapping[str, bytes | None]) -> WheelTree:
+        assert None not in contents.values()
+        return WheelTree(self._archive, {**self.files, **{path: data or b"" for path, data in contents.items()}})
 
 
 def judge(name: str, tree: MemoryTree, release: str | None = None) -> Judgement:

@@ -29,7 +29,8 @@ class PatchCommit:
         body: The rest of its message, may be empty.
         author: ``Name <address>``.
         trailers: Key and value, in order.
-        contents: All bytes of each file after this patch, by path in the git layout, as git stores them.
+        contents: All bytes of each file after this patch, by path in the git layout, as git stores them; None for a
+            file that the patch deletes.
         added: Those of the files that the patch creates.
         date: Of author and committer, ``<seconds> <zone>``; empty for the date that the whole series gets.
     """
@@ -38,7 +39,7 @@ class PatchCommit:
     body: str
     author: str
     trailers: tuple[tuple[str, str], ...]
-    contents: Mapping[str, bytes]
+    contents: Mapping[str, bytes | None]
     added: frozenset[str] = frozenset()
     date: str = ""
 
@@ -83,17 +84,26 @@ class WriteResult(NamedTuple):
     tree: str = ""
 
 
-def final_contents(commits: Sequence[PatchCommit]) -> dict[str, bytes]:
-    """The bytes of every file after the whole series, by path, sorted."""
-    merged: dict[str, bytes] = {}
+def final_contents(commits: Sequence[PatchCommit]) -> dict[str, bytes | None]:
+    """The bytes of every file after the whole series, by path, sorted; None for one that is deleted."""
+    merged: dict[str, bytes | None] = {}
     for commit in commits:
         merged.update(commit.contents)
     return dict(sorted(merged.items()))
 
 
 def added_files(commits: Sequence[PatchCommit]) -> frozenset[str]:
-    """The files that the series creates."""
-    return frozenset().union(*(commit.added for commit in commits))
+    """The files that the series creates; one that a patch deletes and a later one creates was there before."""
+    first: dict[str, bool] = {}
+    for commit in commits:
+        for path in commit.contents:
+            first.setdefault(path, path in commit.added)
+    return frozenset(path for path, added in first.items() if added)
+
+
+def only_edits(commits: Sequence[PatchCommit]) -> bool:
+    """Whether the series neither creates nor deletes a file."""
+    return not any(commit.added or None in commit.contents.values() for commit in commits)
 
 
 def digest(commits: Sequence[PatchCommit]) -> str:
@@ -139,7 +149,9 @@ def _stream(
         parts.append(f"from {base if mark == 1 else f':{mark - 1}'}\n".encode())
         for path, content in sorted(commit.contents.items()):
             mode, repository_path = place(path)
-            parts.append(f"M {mode} inline {_quoted(repository_path or path)}\n".encode() + _data(content))
+            name = _quoted(repository_path or path)
+            deleted = f"D {name}\n".encode()
+            parts.append(deleted if content is None else f"M {mode} inline {name}\n".encode() + _data(content))
         parts.append(f"\nget-mark :{mark}\n".encode())
     return b"".join(parts)
 

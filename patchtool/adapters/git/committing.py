@@ -16,7 +16,7 @@ from git.db import GitCmdObjectDB
 from gitdb import IStream, MemoryDB, OInfo, OStream
 from gitdb.pack import PackEntity
 
-from patchtool.adapters.git.commits import added_files, import_stream
+from patchtool.adapters.git.commits import import_stream, only_edits
 from patchtool.adapters.git.plumbing import GUARDS, NO_FETCH
 from patchtool.domain.errors import EnvironmentFault
 
@@ -48,7 +48,8 @@ def commit_series(
         EnvironmentFault: The repository cannot be read, or git failed.
     """
     # GitPython's objects have room for 20 bytes of an id, and a tree's bytes are edited only where a file exists.
-    if len(checkout.head) != _SHA1_DIGITS or added_files(commits) or any(name in os.environ for name in _OUTER_GIT):
+    outer = any(name in os.environ for name in _OUTER_GIT)
+    if len(checkout.head) != _SHA1_DIGITS or not only_edits(commits) or outer:
         return _fast_import(checkout, commits, place)
     try:
         with git.Repo(checkout.root, odbt=_ObjectBuffer, expand_vars=False) as repo:
@@ -58,7 +59,7 @@ def commit_series(
             parent = repo.commit(checkout.head)
             made = []
             for patch in commits:
-                files = {tuple(place(path)[1].split("/")): data for path, data in patch.contents.items()}
+                files = {tuple(place(path)[1].split("/")): data or b"" for path, data in patch.contents.items()}
                 parent = _commit(parent, patch, _replace_files(parent.tree, files))
                 made.append(parent.hexsha)
             checkout.run("unpack-objects", "-q", stdin=repo.odb.pack(), durable=True)

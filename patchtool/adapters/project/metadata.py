@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ADDED = "files"
-"""Folder, in a patch's folder, of the files that the patch creates, by their paths in the git layout."""
+DELETED = "deleted"
+"""Folders, in a patch's folder, of files that the patch creates or deletes, by their paths in the git layout."""
 _STRINGS = ("title", "reason", "author", "origin", "applied-upstream", "bug", "forwarded", "since", "last-update")
 _ARRAYS = ("targets", "reads", "requires")
 _REQUIRED = {"title": '"…"', "reason": '"…"', "author": '"…"', "targets": '["python/sglang/…"]'}
@@ -39,8 +40,9 @@ def read_patch(folder: Path) -> PatchInfo:
         InputError: A file is missing, or a key is unknown, missing or has a wrong value; names file and line.
     """
     source_file = _source_file(folder)
-    added = sorted(file.relative_to(folder / ADDED).as_posix() for file in (folder / ADDED).rglob("*.py"))
-    files = {name: _read(folder / name) for name in (source_file, "patch.toml", *(f"{ADDED}/{path}" for path in added))}
+    whole = {kind: _paths(folder / kind) for kind in (ADDED, DELETED)}
+    names = [f"{kind}/{path}" for kind, paths in whole.items() for path in paths]
+    files = {name: _read(folder / name) for name in (source_file, "patch.toml", *names)}
     digest = hashlib.sha256()
     for name, data in files.items():
         digest.update(b"%s %d\n" % (name.encode(), len(data)))
@@ -49,10 +51,11 @@ def read_patch(folder: Path) -> PatchInfo:
     table = parse_toml(data, where)
     for key, rule, hint in itertools.chain(_wrong_types(table), _broken_rules(table)):
         raise invalid(data, where, (key,), rule, hint)
-    unlisted = next((path for path in added if path not in table["targets"]), None)
-    if unlisted:
-        rule = f"the patch creates {unlisted}, which is not in its targets"
-        raise invalid(data, where, ("targets",), rule, f'add "{unlisted}" to targets')
+    for kind, verb in ((ADDED, "creates"), (DELETED, "deletes")):
+        unlisted = next((path for path in whole[kind] if path not in table["targets"]), None)
+        if unlisted:
+            rule = f"the patch {verb} {unlisted}, which is not in its targets"
+            raise invalid(data, where, ("targets",), rule, f'add "{unlisted}" to targets')
     return PatchInfo(
         name=folder.name,
         title=table["title"].strip(),
@@ -69,8 +72,13 @@ def read_patch(folder: Path) -> PatchInfo:
         last_update=table.get("last-update", ""),
         digest=digest.hexdigest(),
         source_file=str(folder / source_file),
-        added=tuple(added),
+        added=whole[ADDED],
+        deleted=whole[DELETED],
     )
+
+
+def _paths(folder: Path) -> tuple[str, ...]:
+    return tuple(sorted(file.relative_to(folder).as_posix() for file in folder.rglob("*.py")))
 
 
 def _wrong_types(table: dict[str, Any]) -> Iterator[tuple[str, str, str]]:

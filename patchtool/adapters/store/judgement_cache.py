@@ -71,7 +71,9 @@ def _document(judgement: Judgement) -> dict[str, Any]:
     for name in ("goals", "sites", "candidates", "changes"):
         plain[name] = [item._asdict() for item in plain[name]]
     plain["kinds"] = dict(judgement.kinds)
-    plain["contents"] = {path: b64encode(data).decode() for path, data in judgement.contents.items()}
+    plain["contents"] = {
+        path: None if data is None else b64encode(data).decode() for path, data in judgement.contents.items()
+    }
     return plain
 
 
@@ -85,7 +87,7 @@ def _judgement(plain: dict[str, Any]) -> Judgement:
             "sites": tuple(Site(**item) for item in plain["sites"]),
             "candidates": tuple(Candidate(**item) for item in plain["candidates"]),
             "changes": tuple(Change(**item) for item in plain["changes"]),
-            "contents": {path: b64decode(data) for path, data in plain["contents"].items()},
+            "contents": {path: None if data is None else b64decode(data) for path, data in plain["contents"].items()},
             "notes": tuple(plain["notes"]),
             "looked_up": tuple((path, blob) for path, blob in plain["looked_up"]),
         }

@@ -40,7 +40,7 @@ class FileChange:
         after: The same, after.
         disk_before: SHA-1 blob id of the bytes on disk, before; differs from ``before`` under CRLF. Empty for a file
             that is created.
-        disk_after: The same, after.
+        disk_after: The same, after; empty for a file that is deleted.
         original: The copy of the original bytes, relative to the state folder.
         mode: Permission bits on disk.
         entry_before: Mode and id of the index entry before, in the repository's object format; empty without commits.

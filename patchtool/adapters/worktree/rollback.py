@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from patchtool.adapters.files import LOCK_TIMEOUT, locked
 from patchtool.adapters.git.checkout import discover
-from patchtool.adapters.git.repository import IndexEntry, Repository
+from patchtool.adapters.git.repository import NO_ENTRY, IndexEntry, Repository
 from patchtool.adapters.worktree.applied_state import applied_state, read_originals
 from patchtool.adapters.worktree.blockers import READ_ONLY_HINT
 from patchtool.adapters.worktree.journal import Applied, Journal
@@ -185,7 +185,7 @@ def _restore_index(worktree: Worktree, applied: Applied, repository: Repository)
         {
             path: IndexEntry(*change.entry_before)
             for path, change in changes.items()
-            if path in entries and entries[path].oid == change.entry_after[1]
+            if entries.get(path, NO_ENTRY).oid == change.entry_after[1]
         }
     )
 

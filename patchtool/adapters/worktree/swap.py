@@ -40,7 +40,7 @@ def stage(file: Path, content: bytes, mode: int) -> None:
 
 
 def replace_files(worktree: Worktree, changes: tuple[FileChange, ...]) -> None:
-    """Rename every file's staged content over the file.
+    """Rename every file's staged content over the file, and remove the files that are deleted; folders stay.
 
     A rename gives a new inode, so that hard links into an installer's cache keep the old bytes, and a new modification
     time, so that no stale bytecode is used.
@@ -54,7 +54,10 @@ def replace_files(worktree: Worktree, changes: tuple[FileChange, ...]) -> None:
         refuse_linked_folder(worktree, change.path)
         if disk_id(worktree, change.path) != change.disk_before:
             raise RefusedError(f"{change.path} was edited while it was being patched", hint="run it again")
-        staged_name(file).replace(file)
+        if change.disk_after:
+            staged_name(file).replace(file)
+        else:
+            file.unlink()
         folders.add(file.parent)
     for folder in folders:
         sync_folder(folder)

@@ -27,12 +27,12 @@ class WritePlan(NamedTuple):
     Args:
         applied: The record for the journal.
         originals: Bytes on disk before, by path in the git layout; None for a file that is created.
-        contents: Bytes on disk after.
+        contents: Bytes on disk after; None for a file that is deleted.
     """
 
     applied: Applied
     originals: dict[str, bytes | None]
-    contents: dict[str, bytes]
+    contents: dict[str, bytes | None]
 
 
 def make_plan(worktree: Worktree, commits: list[PatchCommit], branch: str | None, release: str) -> WritePlan:
@@ -47,8 +47,9 @@ def make_plan(worktree: Worktree, commits: list[PatchCommit], branch: str | None
     Raises:
         RefusedError: There are blockers; names them.
     """
-    paths = sorted(final_contents(commits))
     created = added_files(commits)
+    # A file that the series creates and deletes again is never on disk.
+    paths = [path for path, data in final_contents(commits).items() if data is not None or path not in created]
     refuse_blocked(worktree, blockers_on_disk(worktree, paths, created))
     repository = worktree.repository
     if repository:
@@ -57,14 +58,14 @@ def make_plan(worktree: Worktree, commits: list[PatchCommit], branch: str | None
     crlf = worktree.line_endings({path: raw for path, raw in originals.items() if raw is not None})
     stored = [_with_stored_endings(patch, crlf) for patch in commits]
     after = final_contents(stored)
-    contents = {path: _with_disk_endings(path, content, crlf) for path, content in after.items()}
+    contents = {path: _with_disk_endings(path, after[path], crlf) for path in paths}
     files = tuple(
         FileChange(
             path,
             before=MISSING if path in created else blob_id(worktree.read(path) or b""),
-            after=blob_id(after[path]),
+            after=MISSING if (content := after[path]) is None else blob_id(content),
             disk_before="" if (original := originals[path]) is None else blob_id(original),
-            disk_after=blob_id(contents[path]),
+            disk_after="" if (written := contents[path]) is None else blob_id(written),
             original=f"originals/{number}",
             mode=_NEW_FILE_PERMISSIONS if path in created else worktree.on_disk(path).stat().st_mode & 0o777,
         )
@@ -77,13 +78,14 @@ def make_plan(worktree: Worktree, commits: list[PatchCommit], branch: str | None
     return WritePlan(applied, originals, contents)
 
 
-def _with_disk_endings(path: str, content: bytes, crlf: dict[str, str]) -> bytes:
-    return content.replace(b"\n", b"\r\n") if path in crlf else content
+def _with_disk_endings(path: str, content: bytes | None, crlf: dict[str, str]) -> bytes | None:
+    return content.replace(b"\n", b"\r\n") if content is not None and path in crlf else content
 
 
 def _with_stored_endings(patch: PatchCommit, crlf: dict[str, str]) -> PatchCommit:
     contents = {
-        path: content.replace(b"\r\n", b"\n") if path in crlf else content for path, content in patch.contents.items()
+        path: content.replace(b"\r\n", b"\n") if content is not None and path in crlf else content
+        for path, content in patch.contents.items()
     }
     return replace(patch, contents=contents)
 
@@ -115,7 +117,11 @@ def _with_commits(
         replace(
             change,
             entry_before=(entry.mode, entry.oid),
-            entry_after=(modes[change.path], blob_id(after[change.path], algorithm)),
+            entry_after=(
+                (NO_ENTRY.mode, NO_ENTRY.oid)
+                if (content := after[change.path]) is None
+                else (modes[change.path], blob_id(content, algorithm))
+            ),
         )
         for change in applied.files
         for entry in (before[repository_paths[change.path]],)

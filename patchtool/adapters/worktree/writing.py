@@ -111,7 +111,9 @@ def _execute(worktree: Worktree, journal: Journal, plan: WritePlan) -> None:
     journal.begin(applied, plan.originals)
     try:
         for change in applied.files:
-            stage(worktree.on_disk(change.path), plan.contents[change.path], change.mode)
+            content = plan.contents[change.path]
+            if content is not None:
+                stage(worktree.on_disk(change.path), content, change.mode)
         replace_files(worktree, applied.files)
         if repository and applied.branch:
             _update_git(worktree, applied, repository)

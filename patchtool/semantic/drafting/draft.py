@@ -14,7 +14,7 @@ from patchtool.domain.state import State
 from patchtool.semantic.drafting.hunks import Hunk, hunks
 from patchtool.semantic.drafting.wording import Rules, alternatives, codemod
 from patchtool.semantic.judge import judge_patch
-from patchtool.semantic.judging.added_files import FOLDER
+from patchtool.semantic.judging.whole_files import CREATED, DELETED
 from patchtool.semantic.language.source import ParseError, Source
 from patchtool.semantic.load import load_draft
 from patchtool.semantic.matching.unify import same
@@ -31,10 +31,10 @@ class ChangedTree:
 
     Args:
         base: The tree below.
-        files: New bytes by path.
+        files: New bytes by path; None for a deleted file.
     """
 
-    def __init__(self, base: Tree, files: Mapping[str, bytes]) -> None:
+    def __init__(self, base: Tree, files: Mapping[str, bytes | None]) -> None:
         self.base = base
         self.files = files
 
@@ -63,21 +63,21 @@ def draft(changes: Sequence[FileChange], tree: Tree) -> Draft:
     Returns:
         The patch's files with a case, its targets, and what it does not state.
     """
-    wanted = {change.path: change.after for change in changes if change.after is not None}
+    wanted = {change.path: change.after for change in changes}
     rules: list[tuple[str, str]] = []
     results: dict[str, bytes] = {}
     created: dict[str, bytes] = {}
+    deleted: dict[str, bytes] = {}
     unstated: list[UnstatedHunk] = []
     for change in changes:
-        if change.after is None:
-            unstated.append(UnstatedHunk(change.path, 1, "", "is deleted, and a patch cannot delete files"))
-        elif change.before is None:
-            problem = _unparsable(change.path, change.after)
+        whole = change.after if change.before is None else change.before if change.after is None else None
+        if whole is not None:
+            problem = _unparsable(change.path, whole)
             if problem:
                 unstated.append(UnstatedHunk(change.path, 1, "", problem))
             else:
-                created[change.path] = change.after
-        else:
+                (created if change.before is None else deleted)[change.path] = whole
+        elif change.before is not None and change.after is not None:
             file = _FileDraft(change.path, change.before, change.after, ChangedTree(tree, wanted))
             file.search()
             unstated += file.unstated()
@@ -86,9 +86,10 @@ def draft(changes: Sequence[FileChange], tree: Tree) -> Draft:
                 results[change.path] = file.result
     before = {change.path: change.before for change in changes if change.before is not None and change.path in results}
     files = {"codemod.py": codemod(rules, several_targets=len(results) > 1).encode()}
-    files |= {f"{FOLDER}/{path}": data for path, data in created.items()}
+    files |= {f"{CREATED}/{path}": data for path, data in created.items()}
+    files |= {f"{DELETED}/{path}": data for path, data in deleted.items()}
     files |= _case(before, results)
-    return Draft(files, (*results, *created), tuple(unstated))
+    return Draft(files, (*results, *created, *deleted), tuple(unstated))
 
 
 def _case(before: Mapping[str, bytes], after: Mapping[str, bytes]) -> dict[str, bytes]:

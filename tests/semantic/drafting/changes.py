@@ -144,12 +144,21 @@ def align(value, page):
 def is_npu():
     return os.environ.get("DEVICE") == "npu"
 '''
+CLOCK = "python/sglang/srt/clock.py"
+CLOCK_TEXT = '''\
+"""A clock that nothing uses."""
+
+
+def now():
+    return 0
+'''
 TREE = {
     "python/sglang/__init__.py": "",
     "python/sglang/srt/__init__.py": "",
     POOL: POOL_TEXT,
     RUNNER: RUNNER_TEXT,
     UTILS: UTILS_TEXT,
+    CLOCK: CLOCK_TEXT,
 }
 
 
@@ -259,12 +268,12 @@ CHANGES = [
     change("two places in one function", runner("        hidden = batch.embed(rows)\n        hidden = hidden * 2\n        return hidden", "        hidden = batch.embed(rows, self.step)\n        hidden = hidden * 2\n        return hidden.contiguous()")),
     change("two functions", runner("return self.pool.alloc(len(batch))", "return self.pool.alloc(len(batch) + 1)"), runner("        self.pool.release(rows)", "        self.pool.release(rows[1:])")),
     change("two files", pool("return len(self.free)\n", "return len(self.free) - 1\n"), runner("        self.step += 1\n", "        self.step += len(batch)\n")),
-    change("a new file", ("python/sglang/srt/clock.py", "", "\"\"\"A clock.\"\"\"\n\nimport time\n\n\ndef now():\n    return time.time()\n")),
-    change("a new file and its import", ("python/sglang/srt/clock.py", "", "def now():\n    return 0\n"),
-           runner("from sglang.srt.pool", "from sglang.srt.clock import now\nfrom sglang.srt.pool"), runner("        self.step += 1\n", "        self.step += 1\n        self.last = now()\n")),
+    change("a new file", ("python/sglang/srt/timer.py", "", "\"\"\"A clock.\"\"\"\n\nimport time\n\n\ndef now():\n    return time.time()\n")),
+    change("a new file and its import", ("python/sglang/srt/timer.py", "", "def now():\n    return 0\n"),
+           runner("from sglang.srt.pool", "from sglang.srt.timer import now\nfrom sglang.srt.pool"), runner("        self.step += 1\n", "        self.step += 1\n        self.last = now()\n")),
     change("a renamed local", runner("        result = self.forward(batch, rows)\n        self.step += 1\n        return result", "        output = self.forward(batch, rows)\n        self.step += 1\n        return output")),
     change("a field of the instance", pool("        self.layers = layers\n", "        self.layers = layers\n        self.peak = 0\n")),
     change("a base class", runner("class Runner:", "class Runner(Base):"), runner("        self.step = 0\n", "        self.step = 0\n        super().__init__()\n"), reason="Base"),
     change("a comment only", pool("        # the oldest rows first\n", "        # the oldest rows go first\n"), reason="comments"),
-    change("a deleted file", (UTILS, UTILS_TEXT, ""), reason="is deleted"),
+    change("a deleted file", (CLOCK, CLOCK_TEXT, "")),
 ]  # fmt: skip

@@ -51,7 +51,7 @@ def test_draft_is_accepted_and_gives_the_tree_of_the_diff(change: Change, tmp_pa
     assert SemanticKind().check(info) == [], shown
     judgement = SemanticKind().judge(info, tree(), None)
     assert judgement.state.value == "applied", (judgement.reason, judgement.detail, shown)
-    assert {path: data.decode() for path, data in judgement.contents.items()} == change.after
+    assert {path: data and data.decode() for path, data in judgement.contents.items()} == change.after
     second = SemanticKind().judge(info, tree().written(judgement.contents), None)
     assert second.state.value == "landed", (second.reason, second.detail)
 

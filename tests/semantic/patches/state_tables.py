@@ -61,6 +61,7 @@ def check(patch: str, row: Row, wheel: Wheel) -> None:
         assert row.state is LANDED or (judgement.reason and judgement.detail)
         return
     (result,) = judgement.contents.values()
+    assert result is not None
     assert lost_lines(patch, changed, result) == []
     assert real.judge(patch, result).state is LANDED
     if row.commutes:

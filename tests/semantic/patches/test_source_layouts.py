@@ -114,6 +114,7 @@ def checked_result(real: Upstream, patch: str, data: bytes) -> bytes:
     judgement = real.judge(patch, data)
     assert (judgement.state, judgement.detail) == (State.APPLIED, "")
     (result,) = judgement.contents.values()
+    assert result is not None
     second = real.judge(patch, result)
     assert (second.state, second.contents) == (State.LANDED, {})
     return result

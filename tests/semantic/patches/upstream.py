@@ -35,7 +35,7 @@ class Upstream:
 
     def result(self, patch: str, data: bytes) -> bytes:
         """The result of a patch on a file."""
-        return self.judge(patch, data).contents[INFOS[patch].targets[0]]
+        return self.judge(patch, data).contents[INFOS[patch].targets[0]] or b""
 
 
 def replaced_lines(patch: str, data: bytes) -> range:
