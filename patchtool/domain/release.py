@@ -12,6 +12,8 @@ from patchtool.domain.errors import InputError
 _COMMIT = re.compile(r"(?:(?P<name>\S+)@)?(?P<commit>[0-9a-f]{40})")
 _BUILT_FROM = re.compile(r"(?:^|\.)g([0-9a-f]{7,40})(?:\.|$)")
 _SHORT = 10
+_LONGEST = 100
+"""Characters of a version; Python refuses to read numbers of thousands of digits."""
 
 
 @total_ordering
@@ -43,11 +45,11 @@ class Release:
         if commit is not None:
             return cls.of_commit(commit["commit"], commit["name"] or "")
         try:
-            version = Version(text)
+            version = Version(text) if len(text) <= _LONGEST else None
         except InvalidVersion:
             version = None
         if version is None or version.epoch:
-            raise InputError(f"{text.strip()!r} is not a release", hint="write it like v0.5.13 or 0.5.13")
+            raise InputError(f"{text.strip()[:_LONGEST]!r} is not a release", hint="write it like v0.5.13 or 0.5.13")
         return cls(str(version))
 
     @classmethod
@@ -113,7 +115,7 @@ class Release:
 
 def _version_in(name: str) -> str:
     """The version at the start of a tag's name; empty for a branch, or a tag of another component."""
-    if not re.match(r"v?\d", name):
+    if not re.match(r"v?\d", name) or len(name) > _LONGEST:
         return ""
     for text in (name, name.partition("-")[0]):
         try:

@@ -7,8 +7,9 @@ import stat
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, cast
 
+from patchtool.adapters.store.bounded import BoundedFile
 from patchtool.adapters.store.members import PathCheck
 from patchtool.domain.errors import RefusedError
 
@@ -19,8 +20,15 @@ if TYPE_CHECKING:
 
 _NATIVE = re.compile(r"\.(so(\.\d+)*|pyd|dylib|dll|exe|a|lib|o|obj)$", re.IGNORECASE)
 _LARGEST = 4 * 1024**3
-"""Unpacked bytes; a larger archive is taken for a decompression bomb."""
+"""Unpacked bytes of an archive; a larger one is taken for a decompression bomb, as for the next two limits."""
+_LARGEST_PORTABLE = 512 * 1024**2
+"""Unpacked bytes of what is read of an archive: everything but machine code."""
+_LARGEST_MEMBER = 64 * 1024**2
+"""Unpacked bytes of one file that is read; those of SGLang are below 1 MiB."""
+_MOST_MEMBERS = 50_000
 _ENCRYPTED = 0x1
+_SHOWN = 200
+_BLOCK = 1 << 16
 _METHODS = (0, 8)
 """Stored and deflated."""
 _UTF8 = 0x800
@@ -59,6 +67,7 @@ def open_archive(file: IO[bytes], filename: str) -> Iterator[Wheel | SourceArchi
     """
     # Imported late: reading releases that are in the store needs none of them.
     import gzip
+    import struct
     import tarfile
     import zipfile
     import zlib
@@ -66,11 +75,12 @@ def open_archive(file: IO[bytes], filename: str) -> Iterator[Wheel | SourceArchi
     file.seek(0)
     try:
         if filename.endswith(".whl"):
-            with zipfile.ZipFile(file) as wheel:
+            with zipfile.ZipFile(cast("IO[bytes]", BoundedFile(file, filename))) as wheel:
                 yield Wheel(wheel, filename)
         elif filename.endswith(".tar.gz"):
-            with tarfile.open(fileobj=file, mode="r:gz") as source:
-                yield SourceArchive(source, filename)
+            bounded = BoundedFile(cast("IO[bytes]", gzip.GzipFile(fileobj=file)), filename, counted=True)
+            with tarfile.open(fileobj=cast("IO[bytes]", bounded), mode="r:") as source:
+                yield SourceArchive(source, bounded, filename)
         else:
             raise RefusedError(f"{filename} is neither a wheel nor a .tar.gz")
     except (
@@ -78,9 +88,12 @@ def open_archive(file: IO[bytes], filename: str) -> Iterator[Wheel | SourceArchi
         tarfile.TarError,
         gzip.BadGzipFile,
         zlib.error,
+        struct.error,
         EOFError,
         NotImplementedError,
-        UnicodeDecodeError,
+        OverflowError,
+        RecursionError,
+        ValueError,
     ) as error:
         raise RefusedError(f"{filename} cannot be read", cause=str(error)) from error
 
@@ -99,7 +112,10 @@ class Wheel:
             RefusedError: A member is unsafe; names the archive and the member.
         """
         checked = _CheckedMembers(self._filename)
-        for info in self._wheel.infolist():
+        infos = self._wheel.infolist()
+        if sum(info.compress_size for info in infos) > self._wheel.start_dir:
+            raise RefusedError(f"{self._filename} is refused: its members overlap")
+        for info in infos:
             name, kind = info.orig_filename, stat.S_IFMT(info.external_attr >> 16)
             if info.flag_bits & _ENCRYPTED or info.compress_type not in _METHODS:
                 checked.refuse(name, "it is encrypted, or compressed in an unusual way")
@@ -125,8 +141,9 @@ class Wheel:
 class SourceArchive:
     """An open source archive; all members are in one folder, which is removed from their paths."""
 
-    def __init__(self, source: tarfile.TarFile, filename: str) -> None:
+    def __init__(self, source: tarfile.TarFile, file: BoundedFile, filename: str) -> None:
         self._source = source
+        self._file = file
         self._filename = filename
         self._prefix = filename.removesuffix(".tar.gz")
 
@@ -134,6 +151,7 @@ class SourceArchive:
         """See `Wheel.members`."""
         checked = _CheckedMembers(self._filename)
         for info in self._source:
+            self._file.reset(counted=True)
             inside = info.name.removeprefix(self._prefix + "/")
             if info.isdir():
                 checked.folder(info.name if info.name == self._prefix else inside)
@@ -143,7 +161,17 @@ class SourceArchive:
                 checked.file(inside, info.size, info)
             else:
                 checked.refuse(info.name, "it is a symlink or a special file")
+        self._check_end()
+        self._file.reset(counted=False)
         return checked.members
+
+    def _check_end(self) -> None:
+        """Check that only zeros follow: tarfile takes a damaged header for the end, and skips the rest in silence."""
+        self._file.reset(counted=True)
+        self._file.seek(self._source.offset)
+        while rest := self._file.read(_BLOCK):
+            if rest.strip(b"\0"):
+                raise RefusedError(f"{self._filename} is refused: its end, or a member's header, is damaged")
 
     def open(self, member: Member) -> IO[bytes]:
         """Read one member."""
@@ -164,18 +192,28 @@ class _CheckedMembers:
         self.members: list[Member] = []
         self._filename = filename
         self._paths = PathCheck()
-        self._size = 0
+        self._count = self._size = self._portable = 0
 
     def folder(self, path: str) -> None:
-        self.refuse(path, self._paths.add(path, folder=True))
+        self._add(path, folder=True)
 
     def file(self, path: str, size: int, handle: object) -> None:
-        self.refuse(path, self._paths.add(path))
+        self._add(path)
+        member = Member(path, size, handle)
         self._size += size
-        if self._size > _LARGEST:
-            self.refuse(path, f"with it the archive unpacks to more than {_LARGEST} bytes")
-        self.members.append(Member(path, size, handle))
+        self._portable += 0 if member.native else size
+        if size < 0 or (size > _LARGEST_MEMBER and not member.native):
+            self.refuse(path, f"its size is {size} bytes")
+        if self._size > _LARGEST or self._portable > _LARGEST_PORTABLE:
+            self.refuse(path, f"with it the archive unpacks to more than {_LARGEST_PORTABLE} bytes")
+        self.members.append(member)
+
+    def _add(self, path: str, *, folder: bool = False) -> None:
+        self._count += 1
+        if self._count > _MOST_MEMBERS:
+            self.refuse(path, f"it has more than {_MOST_MEMBERS} members")
+        self.refuse(path, self._paths.add(path, folder=folder))
 
     def refuse(self, path: str, reason: str | None) -> None:
         if reason is not None:
-            raise RefusedError(f"{self._filename}: the member {path!r} is refused: {reason}")
+            raise RefusedError(f"{self._filename}: the member {path[:_SHOWN]!r} is refused: {reason}")

@@ -24,6 +24,8 @@ ROOT = "python/"
 # 2000-01-01 UTC: a release's commit must not depend on who imports it, or when.
 _SIGNATURE = "patchtool <patchtool> 946684800 +0000"
 _CHUNK = 1 << 20
+_STREAMED = "--big-file-threshold=1m"
+"""Larger files, of which SGLang has none, are not held in git's memory."""
 
 
 def read_release(
@@ -68,8 +70,8 @@ def read_release(
             portable = [member for member in wanted if not member.native]
             if not portable:
                 raise RefusedError(f"{path.name} has no {project}/ folder")
-            with git.feeding("fast-import", "--quiet", "--done", "--force") as sink:
-                _write_commit(sink, ref, f"{project} {release}\n", archive, portable, progress)
+            with git.feeding("fast-import", "--quiet", "--done", "--force", _STREAMED) as sink:
+                _write_commit(sink, ref, f"{project} {release}\n", archive, portable, path.name, progress)
     native = tuple(sorted(ROOT + member.path for member in wanted if member.native))
     return StoredArtifact(path.name, sha256, native)
 
@@ -108,20 +110,21 @@ def _write_commit(
     message: str,
     archive: Wheel | SourceArchive,
     members: list[Member],
+    filename: str,
     progress: Callable[[int, int], None] | None,
 ) -> None:
     text = message.encode()
     sink.write(f"commit {ref}\ncommitter {_SIGNATURE}\ndata {len(text)}\n".encode() + text)
     total, done = sum(member.size for member in members), 0
     for member in members:
-        _write_file(sink, archive, member)
+        _write_file(sink, archive, member, filename)
         done += member.size
         if progress is not None:
             progress(done, total)
     sink.write(b"done\n")
 
 
-def _write_file(sink: IO[bytes], archive: Wheel | SourceArchive, member: Member) -> None:
+def _write_file(sink: IO[bytes], archive: Wheel | SourceArchive, member: Member, filename: str) -> None:
     """Stream one file, with a mode derived from its content.
 
     A wheel may lack the executable bits that the source archive of the release has, and both must give one commit.
@@ -137,5 +140,5 @@ def _write_file(sink: IO[bytes], archive: Wheel | SourceArchive, member: Member)
             sink.write(chunk)
             chunk = stream.read(min(_CHUNK, remaining)) if remaining > 0 else stream.read(1)
         if remaining != 0:
-            raise RefusedError(f"{member.path!r} does not have the size in the archive's directory")
+            raise RefusedError(f"{filename}: {member.path!r} does not have the size in the archive's directory")
         sink.write(b"\n")

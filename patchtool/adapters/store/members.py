@@ -6,6 +6,8 @@ import unicodedata
 
 _LONGEST_NAME = 255
 """Bytes; the limit of common file systems."""
+_LONGEST_PATH = 1024
+"""Characters; checkouts of deeper or longer paths fail on common systems."""
 # Control characters, invisible ones (HFS+ ignores them, so they can hide `.git`), lone surrogates, line separators.
 _INVISIBLE = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 
@@ -50,6 +52,8 @@ class PathCheck:
 
 
 def _unsafe(path: str) -> str | None:
+    if len(path) > _LONGEST_PATH:
+        return f"it is longer than {_LONGEST_PATH} characters"
     if path.startswith("/"):
         return "it is absolute"
     if "\\" in path:

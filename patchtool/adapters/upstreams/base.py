@@ -19,6 +19,8 @@ Progress = Callable[[int, "int | None"], None]
 """Called with the bytes received and, if known, the total."""
 NO_NETWORK = "run `patchtool fetch` on a machine with a network, or name a folder of wheels with `--find-links DIR`"
 _CHUNK = 1 << 20
+_LONGEST_NAME = 255
+"""Characters of a file name, as on common file systems."""
 _NEAREST = 2
 
 
@@ -95,6 +97,8 @@ def release_of(filename: str, project: str) -> Release | None:
         parse_wheel_filename,
     )
 
+    if len(filename) > _LONGEST_NAME:
+        return None
     try:
         if filename.endswith(".whl"):
             name, version = parse_wheel_filename(filename)[:2]
