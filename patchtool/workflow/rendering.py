@@ -73,6 +73,13 @@ class OverlayTree:
     base: Tree
     contents: Mapping[str, bytes | None] = field(default_factory=dict)
 
+    @property
+    def snapshot(self) -> str:
+        """What identifies all files; empty where the tree below is no commit."""
+        commit: str = getattr(self.base, "commit", "")
+        changed = {path: None if data is None else blob_id(data) for path, data in self.contents.items()}
+        return f"{commit} {json.dumps(changed, sort_keys=True)}" if commit else ""
+
     def blob_ids(self, paths: Iterable[str]) -> Mapping[str, str]:
         """Git blob ids of those paths that exist."""
         wanted = list(paths)
@@ -176,7 +183,7 @@ def cached_rendering(
 
 def _judge(
     info: PatchInfo,
-    tree: Tree,
+    tree: OverlayTree,
     ids: Mapping[str, str],
     release: Release | None,
     cache: JudgementCache | None,
@@ -184,19 +191,26 @@ def _judge(
 ) -> Judgement:
     """Look a judgement up, or make it and cache it.
 
-    The key holds the blob ids of the targets, and those of the whole footprint if the judgement read more than the
-    targets. Before it is made that is not known, so both keys are tried.
+    The key holds the blob ids of the targets, those of the whole footprint if the judgement read more than the targets,
+    or the commit of the tree if it searched all of it. Before it is made that is not known, so all keys are tried.
     """
-    complete = _predates(release, info) or all(path in ids for path in info.edited)
-    if cache is None or not complete:  # the whole tree is searched for a file that moved: no key covers that
+    if cache is None:
         return judge(info, tree, release)
-    narrow, wide = (_key(info, ids, release, paths) for paths in (info.targets, info.footprint))
-    cached = cache.get(narrow) or (cache.get(wide) if wide != narrow else None)
-    if cached is not None and _still_there(cached, tree):
-        return cached
+    complete = _predates(release, info) or all(
+        path in ids for path in info.edited
+    )  # else a file that moved is searched
+    paths = (info.targets, info.footprint) if complete else ()
+    keys = [_key(info, ids, release, chosen) for chosen in paths]
+    snapshot = tree.snapshot
+    whole = _key(info, ids, release, (), snapshot) if snapshot else None
+    for key in dict.fromkeys([*keys, *([whole] if whole else [])]):
+        cached = cache.get(key)
+        if cached is not None and _still_there(cached, tree):
+            return cached
     judgement = judge(info, tree, release)
-    if judgement.state is not State.CRASHED and not judgement.searched_tree:  # no key covers a search of the tree
-        cache.put(wide if judgement.used_reads else narrow, judgement)
+    wanted = whole if judgement.searched_tree or not complete else keys[judgement.used_reads]
+    if judgement.state is not State.CRASHED and wanted is not None:
+        cache.put(wanted, judgement)
     return judgement
 
 
@@ -211,11 +225,14 @@ def _predates(release: Release | None, info: PatchInfo) -> bool:
     return bool(info.since and release and release < Release(info.since))
 
 
-def _key(info: PatchInfo, ids: Mapping[str, str], release: Release | None, paths: Sequence[str]) -> str:
+def _key(
+    info: PatchInfo, ids: Mapping[str, str], release: Release | None, paths: Sequence[str], snapshot: str = ""
+) -> str:
     """Hash what a judgement depends on: the patch, the blobs it reads, the tool, and the grammar of this Python."""
     parts = [_engine_digest(), sys.version.split()[0], info.digest, info.at, str(_predates(release, info))]
     parts.append(json.dumps(info.kinds, sort_keys=True) if info.kinds is not None else "")
     parts += [f"{path} {ids.get(path, '-')}" for path in paths]
+    parts += [snapshot] if snapshot else []
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 

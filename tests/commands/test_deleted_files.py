@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from patchtool.semantic.kind import SemanticKind
 from tests.commands.small_upstream import CACHE, SOURCE, SmallUpstream
 from tests.commands.test_added_files import METADATA, ONLY, contents, unpacked
 from tests.commands.test_new import diff_of
@@ -131,6 +132,15 @@ def test_state_on_an_upstream(legacy: SmallUpstream, files: dict[str, str], stat
     legacy.release("1.1", {CACHE: SOURCE, **files})
     status = legacy.run("status", "--on", "v1.1", "--json")
     assert (status.states()["no_legacy"], status.reasons()["no_legacy"]) == (state, reason), status.document["patches"]
+
+
+def test_repeated_status_of_a_deletion_that_landed_makes_no_judgement(
+    legacy: SmallUpstream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    legacy.release("1.1", {CACHE: SOURCE})
+    assert legacy.run("status", "--on", "v1.1", "--json").states()["no_legacy"] == "landed"
+    monkeypatch.setattr(SemanticKind, "judge", None)
+    assert legacy.run("status", "--on", "v1.1", "--json").states()["no_legacy"] == "landed"
 
 
 def test_rebase_onto_a_release_without_the_file(legacy: SmallUpstream) -> None:
