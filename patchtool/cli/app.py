@@ -285,6 +285,12 @@ def export(
     layout: Annotated[
         str, typer.Option("--layout", metavar="LAYOUT", help="Paths of patches: git, or package for site-packages.")
     ] = "git",
+    artifact: Annotated[
+        Names, typer.Option("--artifact", metavar="PATTERN", help="Wheels to patch, default all; repeatable.")
+    ] = None,
+    local: Annotated[
+        str, typer.Option("--local-version", metavar="LABEL", help="The local part of exported versions.")
+    ] = "npu.1",
     check: Annotated[bool, typer.Option("--check", help="Write nothing; exit 1 if DIR is not up to date.")] = False,
     key: Annotated[str | None, typer.Option("--sign", metavar="KEY", help="Sign SHA256SUMS with this ssh key.")] = None,
 ) -> int:
@@ -299,6 +305,8 @@ def export(
         output=path(output),
         on=on,
         layout=layout,
+        artifacts=tuple(artifact or ()),
+        local=local,
         check=check,
         key=path(key),
     )

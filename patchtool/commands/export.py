@@ -11,7 +11,13 @@ from patchtool.domain.errors import ExitCode, InputError
 from patchtool.domain.report import OutputTree, Report
 from patchtool.exporters import chosen_formats, exporter
 from patchtool.exporters.summary import README, readme, record
-from patchtool.workflow.exported_series import ExportedSeries, Layout, commit_for_export, source_date_epoch
+from patchtool.workflow.exported_series import (
+    ExportedSeries,
+    Layout,
+    commit_for_export,
+    local_version,
+    source_date_epoch,
+)
 from patchtool.workflow.lock_comparison import render_series
 from patchtool.workflow.releases import named_release, upstream_report
 from patchtool.workflow.rendering import Rendering
@@ -31,6 +37,8 @@ class ExportOptions(NamedTuple):
         output: The folder; by default one of its own in ``build``.
         on: A release instead of the pin.
         layout: ``git`` or ``package``.
+        artifacts: Shell patterns for the names of the wheels to patch; all wheels of the release where empty.
+        local: The local part of exported versions.
         check: Whether to compare only.
         key: An ssh key to sign with.
     """
@@ -40,6 +48,8 @@ class ExportOptions(NamedTuple):
     output: Path | None = None
     on: str | None = None
     layout: str = Layout.GIT.value
+    artifacts: tuple[str, ...] = ()
+    local: str = "npu.1"
     check: bool = False
     key: Path | None = None
 
@@ -85,17 +95,26 @@ def _series(session: Session, stored: StoredRelease, rendering: Rendering, optio
     if options.layout not in {layout.value for layout in Layout}:
         raise InputError(f"there is no layout {options.layout!r}", hint="--layout git, or --layout package")
     pin = session.project.pin
+    hashes = pin.hashes if stored.release == pin.release else None
+
+    def wheels() -> list[Path]:
+        from patchtool.workflow.wheels import release_wheels  # late: only one format needs the network code
+
+        return release_wheels(session, stored.release, hashes, options.artifacts)
+
     return ExportedSeries(
         git=session.store.git,
         pin=pin,
         release=stored.release,
-        hashes=pin.hashes if stored.release == pin.release else (),
+        hashes=hashes or (),
         base=stored.commit,
         commits=commit_for_export(session.store.git, stored.commit, rendering),
         infos=tuple(patch.info for patch in rendering.patches if patch.judgement.contents),
         reports=rendering.patches,
         layout=Layout(options.layout),
+        local=local_version(options.local),
         when=source_date_epoch(),
+        fetch_artifacts=wheels,
     )
 
 

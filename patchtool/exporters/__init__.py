@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 FORMATS = {
     "quilt": "patchtool.exporters.quilt",
     "mbox": "patchtool.exporters.mbox",
+    "wheel": "patchtool.exporters.wheel",
     "sbom": "patchtool.exporters.sbom",
 }
 """Module of each format, in the order of the help text."""

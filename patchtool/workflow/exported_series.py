@@ -14,6 +14,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
+from packaging.version import InvalidVersion, Version
+
 from patchtool.adapters.git.plumbing import REGULAR, Git
 from patchtool.adapters.store.importing import ROOT
 from patchtool.domain.errors import InputError
@@ -24,6 +26,8 @@ from patchtool.workflow.commits import commit_patches, patch_commits
 from patchtool.workflow.rendering import Rendering
 
 DATE_VARIABLE = "SOURCE_DATE_EPOCH"
+_LAST_DATE = 253402300799
+"""The end of the year 9999."""
 DEFAULT_DATE = 946684800
 """2000-01-01, the date of the releases in the store; of a patch without ``last-update``."""
 _DIFF = ("-p", "--full-index", "--no-renames", "--binary", "--no-color", "--no-ext-diff", "--no-textconv", "-U3")
@@ -245,9 +249,27 @@ def source_date_epoch() -> int | None:
     text = os.environ.get(DATE_VARIABLE, "")
     if not text:
         return None
-    if not (text.isascii() and text.isdigit() and len(text) <= len(str(2**40))):
+    if not (text.isascii() and text.isdigit() and int(text[:20]) <= _LAST_DATE):
         raise InputError(f"{DATE_VARIABLE} is {text!r}, not a number of seconds", hint=f"unset {DATE_VARIABLE}")
     return int(text)
+
+
+def local_version(text: str) -> str:
+    """The local part of a version in its normal form.
+
+    Raises:
+        InputError: It is none.
+
+    Source: the packaging specification for version specifiers.
+    """
+    try:
+        local = Version(f"0+{text}").local
+    except InvalidVersion:
+        local = None
+    if local is None:
+        hint = "letters, digits and dots, such as npu.1"
+        raise InputError(f"{text!r} is not the local part of a version", hint=hint)
+    return local
 
 
 def iso_time(seconds: int) -> str:

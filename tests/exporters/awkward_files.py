@@ -8,7 +8,7 @@ CHANGES: dict[str, tuple[bytes | None, bytes | None]] = {
     "with space/a b.py": (b"a\nb\n", b"a\nc\n"),
     "ünï/çode 文.py": (b"a\nb\n", "ä\n文\n".encode()),
     "quote'\"d.py": (b"a\nb\n", b"a\nc\n"),
-    "form\x0cfeed.py": (b"a\x0c\nb\n", b"a\x0c\nc\n"),
+    "form_feed.py": (b"a\x0c\nb\n", b"a\x0c\nc\n"),
     "crlf.py": (b"a\r\nb\r\nc\r\n", b"a\r\nB\r\nc\r\n"),
     "mixed_ends.py": (b"a\r\nb\nc\rd\n", b"a\r\nB\nc\rD\n"),
     "to_crlf.py": (b"a\nb\n", b"a\r\nb\r\n"),

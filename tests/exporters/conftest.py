@@ -1,0 +1,5 @@
+"""The small upstream of the verbs' tests."""
+
+from tests.commands.conftest import upstream
+
+__all__ = ["upstream"]
