@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import subprocess
+import threading
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, NamedTuple
@@ -100,37 +101,39 @@ def feeding(
         ProcessFailed: The exit code is not 0, or the program stopped reading.
         EnvironmentFault: The program is not installed.
     """
-    import tempfile
-
-    # A file, because nothing reads a pipe while the program runs, and a full one would block it.
-    with tempfile.TemporaryFile() as errors:
-        try:
-            child = subprocess.Popen(
-                argv,
-                cwd=cwd,
-                env=env,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.DEVNULL,
-                stderr=errors,
-                pass_fds=tuple(held_locks),
-            )
-        except OSError as error:
-            raise _not_started(argv, cwd, error) from error
-        assert child.stdin is not None  # noqa: S101 - PIPE was asked for
-        complete = False
-        try:
-            with suppress(BrokenPipeError):  # the program's error output explains it better
-                yield child.stdin
-                child.stdin.close()
-                complete = True
-        except BaseException:
-            child.kill()
-            raise
-        finally:
-            code = _reap(child)
-        if code != 0 or not complete:
-            errors.seek(0)
-            raise ProcessFailed(argv, code, errors.read())
+    try:
+        child = subprocess.Popen(
+            argv,
+            cwd=cwd,
+            env=env,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            pass_fds=tuple(held_locks),
+        )
+    except OSError as error:
+        raise _not_started(argv, cwd, error) from error
+    assert child.stdin is not None  # noqa: S101 - PIPE was asked for
+    assert child.stderr is not None  # noqa: S101
+    errors = bytearray()
+    # A pipe that nobody reads would block the program once it is full.
+    reader = threading.Thread(target=lambda stream: errors.extend(stream.read()), args=(child.stderr,), daemon=True)
+    reader.start()
+    complete = False
+    try:
+        with suppress(BrokenPipeError):  # the program's error output explains it better
+            yield child.stdin
+            child.stdin.close()
+            complete = True
+    except BaseException:
+        child.kill()
+        raise
+    finally:
+        code = _reap(child)
+        reader.join()
+        child.stderr.close()
+    if code != 0 or not complete:
+        raise ProcessFailed(argv, code, bytes(errors))
 
 
 def _reap(child: subprocess.Popen[bytes]) -> int:

@@ -59,7 +59,8 @@ def diff_range(session: Session, releases: str) -> Report:
         stored = named_release(session, text)
         rendering = render_series(session, session.store.tree(stored.commit), stored.release)
         code = max(code, rendering.exit_code)
-        ranges.append((stored.commit, commit_rendering(git, stored, rendering)))
+        with session.store.writing(session.lock_timeout):
+            ranges.append((stored.commit, commit_rendering(git, stored, rendering)))
     text = range_diff(git, *ranges)
     return Report(
         "diff",

@@ -102,13 +102,15 @@ def _series(session: Session, stored: StoredRelease, rendering: Rendering, optio
 
         return release_wheels(session, stored.release, hashes, options.artifacts)
 
+    with session.store.writing(session.lock_timeout):
+        commits = commit_for_export(session.store.git, stored.commit, rendering)
     return ExportedSeries(
         git=session.store.git,
         pin=pin,
         release=stored.release,
         hashes=hashes or (),
         base=stored.commit,
-        commits=commit_for_export(session.store.git, stored.commit, rendering),
+        commits=commits,
         infos=tuple(patch.info for patch in rendering.patches if patch.judgement.contents),
         reports=rendering.patches,
         layout=Layout(options.layout),

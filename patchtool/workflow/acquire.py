@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
+from patchtool.adapters.files import scratch_folder
 from patchtool.adapters.store.records import StoredRelease
 from patchtool.adapters.upstreams import Artifact, Upstream, open_upstream, pinned, sha256_of
 from patchtool.domain.errors import EnvironmentFault
@@ -37,8 +37,8 @@ def acquire(
     if not allowed:
         raise _no_pinned_artifact(project, release, offered, hashes or ())
     accept = tuple(hashes) if hashes is not None else _index_hashes(session, project, release, allowed)
-    with tempfile.TemporaryDirectory(prefix="patchtool-") as folder:
-        wheel, digest = _download(session, upstream, allowed, Path(folder), accept)
+    with scratch_folder(session.store.beside("scratch")) as folder:
+        wheel, digest = _download(session, upstream, allowed, folder, accept)
         return session.store.import_wheel(
             release,
             wheel,

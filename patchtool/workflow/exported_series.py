@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
@@ -16,6 +15,7 @@ from typing import NamedTuple
 
 from packaging.version import InvalidVersion, Version
 
+from patchtool.adapters.files import scratch_folder
 from patchtool.adapters.git.plumbing import REGULAR, Git
 from patchtool.adapters.store.importing import ROOT
 from patchtool.domain.errors import InputError
@@ -171,11 +171,11 @@ class ExportedSeries:
     def mails(self) -> Mapping[str, bytes]:
         """The patches as ``git format-patch`` writes them, by file name."""
         flags = ("--numbered", "--zero-commit", "--no-signature", f"--base={self.base}", "--quiet")
-        with tempfile.TemporaryDirectory(prefix="patchtool-") as folder:
+        with scratch_folder() as folder:
             self.git.run(
-                "format-patch", *flags, *_DIFF, "--stat", *self._relative, "-o", folder, f"{self.base}..{self.tip}"
+                "format-patch", *flags, *_DIFF, "--stat", *self._relative, "-o", str(folder), f"{self.base}..{self.tip}"
             )
-            return {path.name: path.read_bytes() for path in sorted(Path(folder).iterdir())}
+            return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
 
     def tree(self, commit: str) -> dict[str, tuple[str, bytes]]:
         """Mode and bytes of every file of a commit, by path in the chosen layout, sorted."""

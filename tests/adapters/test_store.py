@@ -303,6 +303,19 @@ def test_store_of_a_newer_patchtool_is_refused(store: Store, path: Path) -> None
         store.release(RELEASE)
 
 
+def test_store_of_another_format_is_neither_read_nor_written(store: Store, path: Path) -> None:
+    digest = make_wheel(path)
+    store.import_wheel(RELEASE, path, digest)
+    (store.path / "patchtool-format").write_text("2\n")
+    before = {file: file.read_bytes() for file in store.path.rglob("*") if file.is_file()}
+    with pytest.raises(EnvironmentFault, match="has the format 2") as caught:
+        Store(store.path).import_wheel(RELEASE, path, digest)
+    assert "newer patchtool" in (caught.value.hint or "")
+    with pytest.raises(EnvironmentFault, match="has the format 2"):
+        Store(store.path).release(RELEASE)
+    assert {file: file.read_bytes() for file in store.path.rglob("*") if file.is_file()} == before
+
+
 def test_killed_initialisation_is_repeated(store: Store, path: Path) -> None:
     store.path.mkdir()
     (store.path / "HEAD").write_text("ref: refs/heads/main\n")

@@ -99,7 +99,7 @@ def write_output(
         _refuse_foreign(dest)
     try:
         dest.parent.mkdir(parents=True, exist_ok=True)
-        with locked(dest.with_name(f".{dest.name}.lock"), lock_timeout):
+        with locked(dest.parent, lock_timeout):
             return _replace(Git(store_git_dir), base_commit, commits, dest, key, branch, prepare)
     except OSError as error:
         raise EnvironmentFault(f"{dest} cannot be written", hint=_HINT, cause=str(error)) from error
@@ -209,6 +209,7 @@ def _build(store: Git, base: str, commits: Sequence[PatchCommit], new: Path, key
     modes = modes_of(store, base, commits)
     when = store.run("log", "-1", "--format=%ct +0000", base, "--").stdout.decode().strip()
     git = Git(git_dir, new)
+    git.write_files_raw()
     ref = f"refs/heads/{branch}"
     git.run("update-ref", ref, base)
     git.run("symbolic-ref", "HEAD", ref)
@@ -220,7 +221,7 @@ def _build(store: Git, base: str, commits: Sequence[PatchCommit], new: Path, key
         )
     git.run("-c", "checkout.workers=2", "read-tree", "--reset", "-u", "HEAD")
     _set_older_times(new)
-    git.run("update-index", "-q", "--refresh")
+    _verify(git, new, commits)
     record = _Record(key, branch, made, made[-1] if made else base, git.line("rev-parse", "HEAD^{tree}"))
     with suppress(EnvironmentFault):  # where no identity can be kept, the tree is built again each time
         record = replace(record, signature=sign(record.signed))
@@ -228,6 +229,25 @@ def _build(store: Git, base: str, commits: Sequence[PatchCommit], new: Path, key
     (git_dir / "info" / "exclude").write_bytes(_EXCLUDE)
     atomic_write(git_dir / _RECORD, json.dumps({"schema": 1, **asdict(record)}, indent=1).encode())
     return record
+
+
+def _verify(git: Git, new: Path, commits: Sequence[PatchCommit]) -> None:
+    """Compare every file on disk with what is committed, and the patched ones with what was rendered.
+
+    Raises:
+        EnvironmentFault: They differ; names the files.
+    """
+    # The times of all files were changed, so git reads them again.
+    refreshed = git.run("update-index", "--refresh", check=False)
+    differing = refreshed.stdout.decode(errors="replace").splitlines() + [
+        path for path, data in final_contents(commits).items() if (new / path).read_bytes() != data
+    ]
+    if refreshed.code or differing:
+        raise EnvironmentFault(
+            "the tree does not have the bytes that were rendered",
+            hint="check the disk, then run it again; nothing was changed",
+            cause="\n".join(differing[:5]) or refreshed.stderr.decode(errors="replace"),
+        )
 
 
 def _set_older_times(new: Path) -> None:

@@ -7,6 +7,7 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from patchtool.adapters.files import atomic_write
 from patchtool.adapters.process import ProcessResult, feeding, run
 from patchtool.domain.errors import EnvironmentFault
 
@@ -21,6 +22,8 @@ LOWEST_GIT = (2, 34)
 REGULAR = frozenset({"100644", "100755"})
 # From this many paths on, listing the whole tree is cheaper than a command line that may be too long.
 _WHOLE_TREE = 500
+# This file of a repository takes precedence over those in its trees. `-working-tree-encoding` would be an error.
+_RAW_ATTRIBUTES = b"* -text -ident -filter !working-tree-encoding -export-ignore -export-subst\n"
 GUARDS = {
     "core.hooksPath": os.devnull,
     "core.fsmonitor": "false",
@@ -88,6 +91,18 @@ class Git:
         except EnvironmentFault:
             check_git_version()  # a git that is missing or too old is the better explanation
             raise
+
+    def write_files_raw(self) -> None:
+        """Let git write the files of this repository, which is our own, as it stores them, despite ``.gitattributes``.
+
+        Raises:
+            EnvironmentFault: The repository cannot be written to.
+        """
+        assert self.git_dir is not None  # noqa: S101 -- there is nothing to set without a repository
+        file = self.git_dir / "info" / "attributes"
+        if not file.is_file() or file.read_bytes() != _RAW_ATTRIBUTES:
+            file.parent.mkdir(exist_ok=True)
+            atomic_write(file, _RAW_ATTRIBUTES)
 
     def feeding(self, *args: str) -> AbstractContextManager[IO[bytes]]:
         """Start one git command that reads a stream; see `process.feeding`."""

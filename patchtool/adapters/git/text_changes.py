@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator
 from difflib import SequenceMatcher
 from pathlib import Path
 
-from patchtool.adapters.files import safe_join
+from patchtool.adapters.files import safe_join, scratch_folder
 from patchtool.adapters.git.commit_tree import CommitTree
 from patchtool.adapters.git.diff_text import DiffPart, read_mail, split_diff
 from patchtool.adapters.git.plumbing import Git, sealed_environment
@@ -47,8 +46,7 @@ class _Files:
 
     def apply(self, part: DiffPart) -> str:
         """Apply one part; return why it does not apply, or nothing."""
-        with tempfile.TemporaryDirectory(prefix="patchtool-") as name:
-            folder = Path(name)
+        with scratch_folder() as folder:
             data = self.read(part.old) if part.old else None
             if data is not None:
                 target = safe_join(folder, part.old)

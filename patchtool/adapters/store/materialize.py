@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import shutil
-import tempfile
 from pathlib import Path
 
-from patchtool.adapters.files import LOCK_TIMEOUT, locked
+from patchtool.adapters.files import LOCK_TIMEOUT, locked, scratch_folder
 from patchtool.adapters.git.plumbing import Git, sealed_environment
 from patchtool.adapters.process import run
 
@@ -37,10 +36,11 @@ def materialize(git: Git, commit: str, tree: str, folder: Path, *, lock_timeout:
 
 def _check_out(git: Git, commit: str, target: Path) -> None:
     shutil.rmtree(target, ignore_errors=True)  # of a killed run
-    with tempfile.TemporaryDirectory(dir=target.parent, prefix=".new-") as name:
-        new = Path(name) / "tree"
+    git.write_files_raw()
+    with scratch_folder(target.parent) as folder:
+        new = folder / "tree"
         new.mkdir()
-        env = {**sealed_environment(), "GIT_INDEX_FILE": str(Path(name) / "index")}
+        env = {**sealed_environment(), "GIT_INDEX_FILE": str(folder / "index")}
         argv = ["git", f"--git-dir={git.git_dir}", f"--work-tree={new}"]
         run([*argv, "read-tree", commit], env=env)
         run([*argv, "checkout-index", "--all", "--quiet"], env=env, cwd=new)

@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from patchtool.adapters.cache_folder import VARIABLE, default_path
-from patchtool.adapters.files import LOCK_TIMEOUT, locked
+from patchtool.adapters.files import LOCK_TIMEOUT, atomic_write, locked
 from patchtool.adapters.git.commit_tree import CommitTree
 from patchtool.adapters.git.plumbing import Git, check_git_version
 from patchtool.adapters.git.remote import Remote
+from patchtool.adapters.git.stale_locks import remove_stale_files
 from patchtool.adapters.store.records import StoredArtifact, StoredRelease, read_record, tree_of, write_record
 from patchtool.domain.errors import EnvironmentFault, InputError, RefusedError
 from patchtool.domain.release import Release
@@ -21,11 +22,14 @@ if TYPE_CHECKING:
     Progress = Callable[[int, int], None]
     """Called with the bytes so far and the total."""
 
-NEIGHBOURS = frozenset({"bytecode", "judgements", "proven-red.json", "results", "trees"})
+NEIGHBOURS = frozenset({"bytecode", "judgements", "proven-red.json", "results", "scratch", "trees"})
 """What the tool keeps in the store's folder beside the repository, maybe before the first release is imported."""
 _RELEASES = "refs/releases"
 _ARTIFACTS = "refs/artifacts"
 _INCOMING = "refs/incoming"
+_FORMAT_FILE = "patchtool-format"
+_FORMAT = "1"
+_TEMPORARY = (".lock", ".pid", ".tmp", ".patchtool-new")
 FOLDER = "python"
 
 
@@ -171,9 +175,29 @@ class Store:
         )
 
     def exists(self) -> bool:
-        """Whether anything was ever written to it."""
-        # What git requires of a repository; a run that was killed while it created the store left less.
-        return all((self.path / part).exists() for part in ("HEAD", "objects", "refs", "config"))
+        """Whether anything was ever written to it.
+
+        Raises:
+            EnvironmentFault: A newer version of the tool writes it in another format.
+        """
+        # What git makes of a repository, in this order; a run that was killed while it created the store left less.
+        if not all((self.path / part).exists() for part in ("HEAD", "refs", "config", "objects/info")):
+            return False
+        self._refuse_newer_format()
+        return True
+
+    def _refuse_newer_format(self) -> None:
+        try:
+            found = (self.path / _FORMAT_FILE).read_text(encoding="ascii").strip()
+        except FileNotFoundError:
+            return  # written before there was such a file
+        except (OSError, ValueError) as error:
+            found = str(error)
+        if found != _FORMAT:
+            raise EnvironmentFault(
+                f"the store {self.path} has the format {found}, this patchtool reads and writes {_FORMAT}",
+                hint="use a newer patchtool, or a store of its own (--store)",
+            )
 
     def _refuse_foreign_folder(self) -> None:
         if self.exists() or not self.path.exists():
@@ -182,16 +206,18 @@ class Store:
         if not self.path.is_dir():
             raise InputError(f"{self.path} is not a store: it is a file", hint=hint)
         # Another run may be creating the store at this moment.
-        names = {entry.name for entry in self.path.iterdir() if not entry.name.endswith((".lock", ".pid", ".tmp"))}
-        foreign = sorted(names - {"HEAD", "objects", "refs", "config"} - NEIGHBOURS)
+        names = {entry.name for entry in self.path.iterdir() if not entry.name.endswith(_TEMPORARY)}
+        foreign = sorted(names - {"HEAD", "objects", "refs", "config", "info", _FORMAT_FILE} - NEIGHBOURS)
         if foreign:
             raise InputError(f"{self.path} is not a store: it has {foreign[0]!r}", hint=hint)
 
     def _initialise(self) -> None:
+        """Create the store, or complete one whose creation was killed; no other run writes while the lock is held."""
+        remove_stale_files(self.path)
         if not self.exists():
             # Explicit, because a later git changes the default object format and with it every id.
             options = ("--quiet", "--bare", "--template=", "--initial-branch=main", "--object-format=sha1")
             Git(None).run("init", *options, str(self.path))
-        # Of a killed import; no other run writes here while the lock is held.
-        for leftover in (*self.path.glob("objects/pack/tmp_*"), *self.path.glob("fast_import_crash_*")):
-            leftover.unlink(missing_ok=True)
+        self.git.write_files_raw()
+        if not (self.path / _FORMAT_FILE).exists():
+            atomic_write(self.path / _FORMAT_FILE, f"{_FORMAT}\n".encode())
