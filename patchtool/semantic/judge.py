@@ -11,6 +11,7 @@ from patchtool.domain.patch import Candidate, Change, GoalEvidence, Judgement, P
 from patchtool.domain.ports import Tree
 from patchtool.domain.release import Release
 from patchtool.domain.state import State
+from patchtool.semantic.judging.absence import doubts
 from patchtool.semantic.judging.candidates import nearest_code
 from patchtool.semantic.judging.decide import Decision, decide
 from patchtool.semantic.judging.examine import RuleVerdict, examine
@@ -75,14 +76,29 @@ def judge_patch(
     )
     if not decision.state.changes_tree and decision.state is not State.LANDED:
         return judgement
+    if decision.state is State.LANDED:
+        judgement = _doubted(info, verdicts, tree, judgement)
+        if judgement.state is not State.LANDED:
+            return judgement
     missing, notes = missing_facts(patch.facts, tree)
-    judgement = judgement._replace(notes=(*notes, *files.notes), used_reads=bool(patch.facts))
+    judgement = judgement._replace(notes=(*judgement.notes, *notes, *files.notes), used_reads=bool(patch.facts))
     if missing:
         return judgement.with_state(State.CONFLICT, "fact-missing", missing)
     if not decision.state.changes_tree:
         return judgement
     judgement = _render(patch, rules, kinds, decision, targets, files, judgement, tree)
     return _look_up_imports(judgement, targets, tree)
+
+
+def _doubted(info: PatchInfo, verdicts: Sequence[RuleVerdict], tree: Tree, judgement: Judgement) -> Judgement:
+    """Refuse, or annotate, what landed only because something is absent."""
+    found, searched = doubts(info, verdicts, tree)
+    judgement = judgement._replace(searched_tree=judgement.searched_tree or searched)
+    certain = next((doubt for doubt in found if doubt.certain), None)
+    if certain is not None:
+        return judgement.with_state(State.CONFLICT, "code-moved", certain.detail)
+    notes = tuple(f"landed by absence: {doubt.detail}" for doubt in found)
+    return judgement._replace(notes=(*judgement.notes, *notes))
 
 
 def _render(

@@ -146,11 +146,20 @@ class ImportEdit:
         order = (GoalStatus.INEXACT, GoalStatus.MISSING, GoalStatus.MET)
         return min(found, key=lambda result: order.index(result.status))
 
+    def _search_removed(self, analysis: ScopeAnalysis, wanted: Imported) -> SearchResult:
+        """Search for what is not imported any more under the name that it had: it may have got another one."""
+        own = {module for bound, module in _modules(template(self.code).body[0]) if bound == wanted.bound}
+        for statement in analysis.scope.node.body:
+            for bound, module in _modules(statement):
+                if module in own and bound != wanted.bound:
+                    return SearchResult(GoalStatus.INEXACT, statement.lineno, f"it is imported as {bound}")
+        return SearchResult(GoalStatus.MET, 0, f"{wanted.bound} is not imported")
+
     def _search(self, analysis: ScopeAnalysis, wanted: Imported) -> SearchResult:
         bindings = [s for s in analysis.scope.node.body for n in _bound_at_run_time(s) if n == wanted.bound]
         exact = [s for s in bindings if wanted in imported(s)]
         if not self.adds:
-            return MISSING if exact else SearchResult(GoalStatus.MET, 0, f"{wanted.bound} is not imported")
+            return MISSING if exact else self._search_removed(analysis, wanted)
         if not bindings:
             return MISSING
         line = bindings[0].lineno
@@ -165,6 +174,13 @@ class ImportEdit:
         if others:
             return SearchResult(GoalStatus.INEXACT, others[0].lineno, f"{wanted.bound} is also bound to something else")
         return SearchResult(GoalStatus.MET, exact[0].lineno)
+
+
+def _modules(statement: ast.stmt) -> list[tuple[str, str]]:
+    """What an import statement binds, and what that is, whatever it is called."""
+    names = statement.names if isinstance(statement, _Import) else []
+    origin = f"{'.' * statement.level}{statement.module or ''}:" if isinstance(statement, ast.ImportFrom) else ""
+    return [(alias.asname or alias.name.split(".")[0], f"{origin}{alias.name}") for alias in names]
 
 
 def _same_package(statement: ast.stmt, wanted: Imported) -> bool:

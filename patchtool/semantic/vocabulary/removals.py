@@ -106,7 +106,7 @@ class DefinitionRemoval:
     def sites(self, analysis: ScopeAnalysis, env: Bindings) -> list[Match]:
         """Find the definition; several in a row, such as overloads, are one site."""
         block = analysis.blocks[0]
-        found = [i for i, s in enumerate(block.statements) if set(bound_names(s)) == {self.name}]
+        found = [i for i, s in enumerate(block.statements) if self._defines(s)]
         if not found or found != list(range(found[0], found[-1] + 1)):
             return [Match(block, i, i + 1, block.statements[i], env) for i in found]
         return [Match(block, found[0], found[-1] + 1, block.statements[found[0]], env)]
@@ -124,4 +124,11 @@ class DefinitionRemoval:
             return SearchResult(GoalStatus.MET, 0, f"there is no {self.name}")
         if self.sites(analysis, env):
             return MISSING
-        return SearchResult(GoalStatus.INEXACT, bound[0].lineno, f"{self.name} is bound conditionally or with others")
+        how = "is bound conditionally or with others"
+        if isinstance(bound[0], (ast.Import, ast.ImportFrom)):
+            how = f"moved, and is imported by {ast.unparse(bound[0])!r}"
+        return SearchResult(GoalStatus.INEXACT, bound[0].lineno, f"{self.name} {how}")
+
+    def _defines(self, statement: ast.stmt) -> bool:
+        imports = isinstance(statement, (ast.Import, ast.ImportFrom))
+        return set(bound_names(statement)) == {self.name} and not imports
