@@ -113,14 +113,26 @@ def _to_tree(session: Session, folder: Path, options: ApplyOptions) -> Report:
     if release not in (None, pin) and not options.force and not options.dry_run:
         raise RefusedError(
             f"{folder} is {release}, the pin is {pin}",
-            hint=f"patchtool status --tree {folder} only reads it; apply --force writes it nevertheless",
+            hint=f"patchtool rebase --to {release} moves the series to it; apply --force writes it nevertheless",
         )
-    rendering, tree = render_on_worktree(session, worktree, only=options.only, skip=options.skip)
+    looked = render_on_worktree(session, worktree, only=options.only, skip=options.skip)
+    rendering, tree = looked.rendering, looked.tree
     notes = [*recovered, *session.notes(), *worktree.notes, *rendering.notes]
     written = None
     if rendering.exit_code < ExitCode.CONFLICT and not options.dry_run:
         commits, branch = patch_commits(rendering), branch_name(release or pin)
-        written = write(worktree, commits, commit=options.commit, branch=branch, lock_timeout=timeout)
+        written = (
+            WriteResult(worktree.root, unchanged=True)
+            if looked.series
+            else write(
+                worktree,
+                commits,
+                commit=options.commit,
+                branch=branch,
+                upstream=looked.upstream,
+                lock_timeout=timeout,
+            )
+        )
         notes += written.notes
     return _report(options, rendering.exit_code, worktree_report(worktree), rendering, tree, folder, written, notes)
 

@@ -27,10 +27,10 @@ def explain(session: Session, name: str, *, on: str | None, tree: Path | None) -
     project = session.project
     select_patches(project.patches, (name,))
     if tree is not None:
-        from patchtool.workflow.worktrees import open_read_only, render_on_worktree, worktree_report  # late
+        from patchtool.workflow.worktrees import look_at_worktree, open_read_only, worktree_report  # late
 
         worktree = open_read_only(tree)
-        rendering, _ = render_on_worktree(session, worktree)
+        rendering = look_at_worktree(session, worktree).rendering
         return _report(rendering.patch(name), worktree_report(worktree), rendering.notes)
     stored = named_release(session, on)
     patch = _judged(session, stored, name)
@@ -42,7 +42,7 @@ def explain(session: Session, name: str, *, on: str | None, tree: Path | None) -
 
 
 def _report(patch: PatchReport, upstream: UpstreamReport, notes: tuple[str, ...]) -> Report:
-    code = patch.judgement.state.exit_code
+    code = patch.on_disk.state.exit_code if patch.on_disk else patch.judgement.state.exit_code
     return Report("explain", code, upstream, patches=(patch,), notes=notes, kind="explain")
 
 

@@ -34,14 +34,19 @@ def status(session: Session, *, on: str | None, tree: Path | None) -> Report:
 
 
 def _on_tree(session: Session, folder: Path) -> Report:
-    from patchtool.workflow.worktrees import open_read_only, render_on_worktree, worktree_report  # late: a tree's only
+    from patchtool.workflow.disk_answer import answer_for  # late: a tree's only
+    from patchtool.workflow.worktrees import look_at_worktree, open_read_only, worktree_report
 
     worktree = open_read_only(folder)
-    rendering, _ = render_on_worktree(session, worktree)
+    looked = look_at_worktree(session, worktree)
+    rendering, answer = looked.rendering, answer_for(session, folder, worktree, looked)
+    other = ExitCode.FINDINGS if rendering.on_other_bytes else ExitCode.OK
     return Report(
         "status",
-        max(rendering.exit_code, ExitCode.FINDINGS if rendering.on_other_bytes else ExitCode.OK),
+        max(rendering.exit_code, answer.exit_code, other),
         worktree_report(worktree),
         patches=rendering.patches,
+        headline=answer.sentence,
         notes=(*session.notes(), *worktree.notes, *rendering.notes),
+        extra={"folder": answer.to_json()},
     )

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from patchtool.adapters.worktree import read_applied
 from patchtool.adapters.worktree import unapply as restore
 from patchtool.domain.report import OutputTree, Report
 from patchtool.workflow.session import Session
+from patchtool.workflow.tree_base import upstream_of_record
 from patchtool.workflow.worktrees import open_recovered
+
+_DROPPED = ("the record of an earlier run was dropped: its series is not here any more",)
 
 
 def unapply(session: Session, folder: Path) -> Report:
@@ -18,13 +22,16 @@ def unapply(session: Session, folder: Path) -> Report:
         folder: The folder that the series was applied to.
     """
     worktree, recovered = open_recovered(folder, session.lock_timeout)
-    paths = restore(worktree, lock_timeout=session.lock_timeout)
+    applied = read_applied(worktree)
+    upstream = upstream_of_record(session, worktree, applied) if applied else {}
+    paths = restore(worktree, upstream=upstream, lock_timeout=session.lock_timeout)
+    dropped = bool(applied and not paths)
     restored = f"restored {len(paths)} {'file' if len(paths) == 1 else 'files'} in {folder}"
     return Report(
         "unapply",
         result=OutputTree(str(folder), changed=bool(paths or recovered)),
         headline=restored if paths else f"nothing is applied to {folder}, nothing to do",
-        notes=(*recovered, *worktree.notes),
+        notes=(*recovered, *worktree.notes, *(_DROPPED if dropped else ())),
         extra={"files": paths},
         kind="none",
     )

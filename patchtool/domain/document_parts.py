@@ -7,7 +7,7 @@ from typing import Annotated, TypedDict
 from msgspec import Meta
 
 from patchtool.domain.errors import ExitCode
-from patchtool.domain.state import Proof, State
+from patchtool.domain.state import DiskState, Proof, State
 
 
 def one_of(*values: object) -> Meta:
@@ -75,12 +75,34 @@ class Result(TypedDict):
     changed: bool
 
 
+class Shadow(TypedDict):
+    """What Python runs instead of a file."""
+
+    path: TreePath
+    by: str
+    detail: str
+
+
+class Folder(TypedDict):
+    """What a folder of the user has of the series."""
+
+    path: str
+    package: str
+    has_fixes: Annotated[bool, Meta(description="Whether it has every fix, and these files are what runs.")]
+    left: Annotated[list[str], Meta(description="Patches that are applied and not in the series any more.")]
+    shadowed: list[Shadow]
+    next: Annotated[str | None, Meta(description="The command that leads on; null where there is nothing to do.")]
+
+
 class Goal(TypedDict):
     """A goal of a patch before and after it."""
 
     name: str
     held_before: bool
     held_after: bool
+    held_on_disk: Annotated[
+        bool | None, Meta(description="Whether it holds in a folder as it is; null where none was looked at.")
+    ]
     evidence: str | None
 
 
@@ -109,7 +131,11 @@ class Patch(TypedDict):
     """A patch's judgement."""
 
     name: PatchName
-    state: StateName
+    state: Annotated[
+        str,
+        one_of(*dict.fromkeys(state.value for state in (*State, *DiskState))),
+        Meta(description="On the release; for `status --tree` and `explain --tree`, in the folder as it is."),
+    ]
     proof: ProofName
     proven_on: Annotated[
         str | None, Meta(description="The release that its tests ran on, or `this tree`; null without a proof.")

@@ -14,6 +14,7 @@ from patchtool.domain.document_parts import (
     Colour,
     Count,
     Digest,
+    Folder,
     Line,
     ObjectId,
     Patch,
@@ -40,14 +41,18 @@ class Document(TypedDict):
     notes: list[str]
 
 
-class Status(Document):
-    """``status``, and what most verbs have in common."""
-
+class _Patches(Document):
     upstream: Upstream
     patches: list[Patch]
 
 
-class Apply(Status, total=False):
+class Status(_Patches, total=False):
+    """``status``; ``folder`` for a tree."""
+
+    folder: Folder
+
+
+class Apply(_Patches, total=False):
     """``apply``."""
 
     result: Result
@@ -61,14 +66,14 @@ class Unapply(Document):
     files: list[TreePath]
 
 
-class Diff(Status, total=False):
+class Diff(_Patches, total=False):
     """``diff``."""
 
     diff: str
     range_diff: str
 
 
-class Refresh(Status, total=False):
+class Refresh(_Patches, total=False):
     """``refresh``."""
 
     range_diff: str
@@ -135,7 +140,7 @@ class RebaseStep(TypedDict):
 RebasePlan = TypedDict("RebasePlan", {"from": ReleaseTag, "to": ReleaseTag, "steps": list[RebaseStep]})
 
 
-class Rebase(Status):
+class Rebase(_Patches):
     """``rebase``."""
 
     plan: RebasePlan

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from patchtool.domain.state import Proof, State
+from patchtool.domain.state import DiskState, Proof, State
 
 if TYPE_CHECKING:
     from patchtool.domain import document_parts, documents
@@ -211,6 +211,22 @@ class Judgement(NamedTuple):
         return judgement._replace(state=state, reason=reason, detail=detail)
 
 
+class OnDisk(NamedTuple):
+    """A patch in a folder of the user.
+
+    Args:
+        state: What the files are.
+        reason: A short code such as ``edited-since``, or None if the state needs no explanation.
+        detail: The explanation, one sentence.
+        held: Names of the goals that hold in the files as they are.
+    """
+
+    state: DiskState
+    reason: str | None = None
+    detail: str = ""
+    held: frozenset[str] = frozenset()
+
+
 class PatchReport(NamedTuple):
     """One patch in a report.
 
@@ -218,11 +234,13 @@ class PatchReport(NamedTuple):
         info: The patch.
         judgement: Its outcome.
         since: The first release with this state, or None if it is not known.
+        on_disk: What it is in the folder that the report is about, if it is about one.
     """
 
     info: PatchInfo
     judgement: Judgement
     since: Release | None = None
+    on_disk: OnDisk | None = None
 
     @property
     def added(self) -> int:
@@ -236,21 +254,22 @@ class PatchReport(NamedTuple):
 
     def to_json(self) -> document_parts.Patch:
         """Return the element of ``patches``."""
-        judgement = self.judgement
+        judgement, on_disk = self.judgement, self.on_disk
         return {
             "name": self.info.name,
-            "state": judgement.state.value,
+            "state": on_disk.state.value if on_disk else judgement.state.value,
             "proof": judgement.proof.value,
             "proven_on": judgement.proven_on or None,
             "proof_detail": judgement.proof_detail or None,
-            "reason": judgement.reason,
-            "detail": judgement.detail or None,
+            "reason": (on_disk and on_disk.reason) or judgement.reason,
+            "detail": (on_disk and on_disk.detail) or judgement.detail or None,
             "sites": len(judgement.sites),
             "goals": [
                 {
                     "name": goal.name,
                     "held_before": goal.held_before,
                     "held_after": goal.held_after,
+                    "held_on_disk": goal.name in on_disk.held if on_disk else None,
                     "evidence": goal.evidence or None,
                 }
                 for goal in judgement.goals

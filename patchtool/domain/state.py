@@ -33,6 +33,33 @@ class State(str, Enum):
         return ExitCode.FINDINGS if self is State.DRIFTED else ExitCode.OK
 
 
+class DiskState(str, Enum):
+    """The state of a patch in a folder of the user: what the bytes on disk are, whoever wrote them."""
+
+    APPLIED = "applied"
+    NOT_APPLIED = "not-applied"
+    OUTDATED = "outdated"
+    EDITED = "edited"
+    LANDED = "landed"
+    ABSENT = "absent"
+    CONFLICT = "conflict"
+    AMBIGUOUS = "ambiguous"
+    BLOCKED = "blocked"
+    CRASHED = "crashed"
+
+    @property
+    def has_fix(self) -> bool:
+        """Whether the folder does what the patch is for; where the release lacks the code, nothing is to be done."""
+        return self in (DiskState.APPLIED, DiskState.LANDED, DiskState.ABSENT)
+
+    @property
+    def exit_code(self) -> ExitCode:
+        """The exit code of a run with a patch in this state."""
+        if self in (DiskState.NOT_APPLIED, DiskState.OUTDATED, DiskState.EDITED):
+            return ExitCode.FINDINGS
+        return ExitCode.OK if self.has_fix else ExitCode.CONFLICT
+
+
 class Proof(str, Enum):
     """Whether the behavioural tests confirm the state."""
 

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
-from patchtool.adapters.worktree import Worktree, applied_state, open_worktree, read_applied, read_originals, recover
+from patchtool.adapters.worktree import Worktree, open_worktree, recover
 from patchtool.adapters.worktree.journal import Journal
+from patchtool.domain.patch import PatchInfo
 from patchtool.domain.ports import Tree
 from patchtool.domain.release import Release
 from patchtool.domain.report import UpstreamReport
-from patchtool.workflow.lock_comparison import render_series
+from patchtool.workflow.disk_states import SeriesOnDisk, series_on_disk
+from patchtool.workflow.lock_comparison import render_series, with_recorded_locations
 from patchtool.workflow.proofs import proof_notes
-from patchtool.workflow.rendering import OverlayTree, Rendering, select_patches
+from patchtool.workflow.rendering import Rendering, select_patches
 from patchtool.workflow.session import Session
+from patchtool.workflow.tree_base import TreeBase, recorded_base
 
 
 def open_read_only(folder: Path) -> Worktree:
@@ -41,45 +46,69 @@ def worktree_report(worktree: Worktree) -> UpstreamReport:
     return UpstreamReport(worktree.release, "tree", commit=worktree.head or "")
 
 
+class RenderedWorktree(NamedTuple):
+    """The series on a folder.
+
+    Args:
+        rendering: The series on the folder as it was before; compared with the lock, and with notes on the folder.
+        tree: The folder as it was before.
+        upstream: Blob ids of the release's files, where the record of an earlier run does not hold as it is.
+        series: What the patches are on disk; for writing, only where that is exactly the series without a record of it.
+    """
+
+    rendering: Rendering
+    tree: Tree
+    upstream: Mapping[str, str]
+    series: SeriesOnDisk | None = None
+
+
 def render_on_worktree(
     session: Session, worktree: Worktree, *, only: tuple[str, ...] = (), skip: tuple[str, ...] = ()
-) -> tuple[Rendering, Tree]:
-    """Render the series on a worktree as it was before the series was applied to it.
+) -> RenderedWorktree:
+    """Render the series on a worktree as it was before the series was applied to it, for writing it.
 
     Args:
         session: The run.
         worktree: The folder.
         only: Names of the patches to render; all where empty.
         skip: Names of patches to leave out.
-
-    Returns:
-        The rendering, compared with the lock and with notes on the worktree, and the tree it was rendered on.
     """
-    project = session.project
-    applied = read_applied(worktree)
-    notes: list[str] = []
-    tree: Tree = worktree
-    state = applied_state(worktree, applied) if applied else None
-    if applied is not None and state is not None and state.kind != "reverted":
-        tree = OverlayTree(worktree, _as_stored(worktree, read_originals(worktree, applied)))
-        edited = f", edited since: {', '.join(state.paths)}" if state.kind == "edited" else ""
-        where = f"on branch {applied.branch.removeprefix('refs/heads/')}" if applied.branch else "in its files only"
-        notes.append(f"an earlier run applied the series here, {where}{edited}")
-    release = worktree.release
+    patches, base = select_patches(session.project.patches, only, skip), recorded_base(session, worktree)
+    if not base.changed:
+        series = series_on_disk(session, worktree, base, _located(session, worktree, patches))
+        if series.complete:
+            return _rendered(session, worktree, series.base, patches, series)
+    return _rendered(session, worktree, base, patches)
+
+
+def look_at_worktree(session: Session, worktree: Worktree) -> RenderedWorktree:
+    """Judge what every patch of the series is in a worktree; nothing is written."""
+    patches, base = session.project.patches, recorded_base(session, worktree)
+    series = series_on_disk(session, worktree, base, _located(session, worktree, patches))
+    found = _rendered(session, worktree, series.base, patches, series)
+    return found._replace(rendering=found.rendering._replace(patches=series.reports(found.rendering)))
+
+
+def _located(session: Session, worktree: Worktree, patches: Sequence[PatchInfo]) -> tuple[PatchInfo, ...]:
+    return with_recorded_locations(patches, session.project.lock, worktree.release)
+
+
+def _rendered(
+    session: Session,
+    worktree: Worktree,
+    base: TreeBase,
+    patches: Sequence[PatchInfo],
+    series: SeriesOnDisk | None = None,
+) -> RenderedWorktree:
+    notes, release, pin = list(base.notes), worktree.release, session.project.pin.release
     if release is None:
         notes.append("this tree does not say which release it is")
-    elif release != project.pin.release:
-        notes.append(f"this tree is {release}, the pin is {project.pin.release}")
-    rendering = render_series(session, tree, release, select_patches(project.patches, only, skip))
+    elif release != pin:
+        notes.append(f"this tree is {release}, the pin is {pin}")
+    rendering = render_series(session, base.tree, release, patches)
     notes += [*_mismatches(session, rendering, release), *rendering.notes]
     notes += proof_notes(rendering, f"patchtool test --tree {worktree.root}")
-    return rendering._replace(notes=tuple(notes)), tree
-
-
-def _as_stored(worktree: Worktree, originals: dict[str, bytes | None]) -> dict[str, bytes | None]:
-    """The bytes that git stores for a checkout with other line endings."""
-    endings = worktree.line_endings({path: raw for path, raw in originals.items() if raw is not None})
-    return {path: raw.replace(b"\r\n", b"\n") if raw and path in endings else raw for path, raw in originals.items()}
+    return RenderedWorktree(rendering._replace(notes=tuple(notes)), base.tree, base.upstream, series)
 
 
 def _mismatches(session: Session, rendering: Rendering, release: Release | None) -> list[str]:

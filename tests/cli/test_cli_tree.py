@@ -163,16 +163,18 @@ def test_only_and_skip_select_patches(cli: CommandLine, clone: Path, kind: str) 
     assert changed == ([POOL] if kind == "only" else [GDN, POOL])
 
 
-def test_another_selection_on_an_applied_tree_is_refused(cli: CommandLine, clone: Path) -> None:
+def test_another_selection_replaces_the_one_that_is_applied(cli: CommandLine, clone: Path) -> None:
     assert cli("apply", "--tree", clone, "--only", "kv_copy_override").code == 0
-    before = snapshot(clone)
+    looked = cli("status", "--tree", clone, "--json")
+    assert looked.code == 1
+    assert looked.states == {name: "applied" if name == "kv_copy_override" else "not-applied" for name in PATCHES}
     answer = cli("apply", "--tree", clone)
-    assert answer.code == 2
-    assert "applied already" in answer.err
-    assert "hint: run patchtool unapply first" in answer.err
-    after, lock = snapshot(clone), ".git/patchtool/lock"
-    assert after.pop(lock)[2] == before.pop(lock)[2]
-    assert after == before
+    assert answer.code == 0
+    assert "this replaces what an earlier run applied: kv_copy_override" in answer.out
+    assert git(clone, "rev-list", "--count", "main..HEAD") == str(len(PATCHES))
+    assert set(cli("status", "--tree", clone, "--json").states.values()) == {"applied"}
+    assert cli("unapply", "--tree", clone).code == 0
+    assert git(clone, "status", "--porcelain") == ""
 
 
 @pytest.mark.parametrize("kind", ["target", "index", "merge"])
@@ -234,7 +236,7 @@ def test_read_only_tree_is_refused_by_apply_only(cli: CommandLine, unpacked: Pat
         looked = cli("status", "--tree", unpacked)
     finally:
         subprocess.run(["umount", str(unpacked)], check=True) if tool == "mount" else unpacked.chmod(0o755)
-    assert looked.code == 0
+    assert looked.code == 1, "nothing is applied"
     assert answer.code == 2
     assert "make it writable, run as its owner, or use --output" in answer.err
     assert bytes_of(unpacked) == before
@@ -243,14 +245,15 @@ def test_read_only_tree_is_refused_by_apply_only(cli: CommandLine, unpacked: Pat
 def test_tree_of_another_release_needs_force(cli: CommandLine, tmp_path: Path, contents: Mapping[str, bytes]) -> None:
     tree = checkout(tmp_path / "newer", contents, tag="v0.5.14")
     looked = cli("status", "--tree", tree, "--json")
-    assert looked.code == 0
+    assert (looked.code, set(looked.states.values())) == (1, {"not-applied"})
+    assert looked.document["folder"]["next"] == "patchtool rebase --to v0.5.14"
     assert looked.document["upstream"]["release"] == "v0.5.14"
     assert "this tree is v0.5.14, the pin is v0.5.13" in looked.document["notes"]
     before = snapshot(tree)
     refused = cli("apply", "--tree", tree)
     assert refused.code == 2
     assert "is v0.5.14, the pin is v0.5.13" in refused.err
-    assert "--force" in refused.err
+    assert "hint: patchtool rebase --to v0.5.14 moves the series to it; apply --force writes it" in refused.err
     assert snapshot(tree) == before
     dry = cli("apply", "--tree", tree, "--dry-run")
     assert (dry.code, snapshot(tree)) == (0, before)
@@ -275,14 +278,16 @@ def test_status_notes_targets_that_differ_from_the_release(
 def test_tree_of_unknown_release_is_noted(cli: CommandLine, tmp_path: Path, contents: Mapping[str, bytes]) -> None:
     tree = checkout(tmp_path / "untagged", contents, tag=None)
     answer = cli("status", "--tree", tree, "--json")
-    assert answer.code == 0
+    assert (answer.code, set(answer.states.values())) == (1, {"not-applied"})
     assert answer.document["upstream"]["release"] is None
     assert "this tree does not say which release it is" in answer.document["notes"]
 
 
 @pytest.mark.parametrize("kind", ["symlink-out", "symlinked-folder"])
-def test_symlink_out_of_the_tree_is_refused(cli: CommandLine, unpacked: Path, tmp_path: Path, kind: str) -> None:
-    file = unpacked / POOL.removeprefix("python/")
+def test_symlink_out_of_a_checkout_or_of_a_folder_is_refused(
+    cli: CommandLine, clone: Path, unpacked: Path, tmp_path: Path, kind: str
+) -> None:
+    file = clone / POOL if kind == "symlink-out" else unpacked / POOL.removeprefix("python/")
     outside = tmp_path / "outside"
     outside.mkdir()
     if kind == "symlink-out":
@@ -291,6 +296,7 @@ def test_symlink_out_of_the_tree_is_refused(cli: CommandLine, unpacked: Path, tm
     else:
         shutil.move(file.parent, outside / "npu")
         file.parent.symlink_to(outside / "npu")
+    unpacked = clone if kind == "symlink-out" else unpacked
     before = snapshot(tmp_path)
     answer = cli("apply", "--tree", unpacked)
     assert answer.code == 2

@@ -80,6 +80,10 @@ class Checkout(NamedTuple):
         """Check whether the commit at HEAD has this path of the repository."""
         return _git(self.root, "cat-file", "-e", f"{self.head}:{path}", check=False).code == 0
 
+    def contains(self, commit: str) -> bool:
+        """Check whether a commit is HEAD or one of its ancestors."""
+        return _git(self.root, "merge-base", "--is-ancestor", commit, self.head, check=False).code == 0
+
     def tags(self, commit: str) -> list[str]:
         """Names of the tags on a commit."""
         listed = self.run("for-each-ref", "--format=%(refname:strip=2)", f"--points-at={commit}", "refs/tags")

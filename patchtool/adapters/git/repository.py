@@ -129,9 +129,17 @@ class Repository:
         lines = (line.split(" ", 1) for line in listed.splitlines())
         return next((oid for oid, name in lines if name == branch), None)
 
-    def create_branch(self, branch: str, commit: str) -> None:
-        """Create a branch; an error where it exists by now."""
-        self._checkout.run("update-ref", "-m", "patchtool: apply", branch, commit, "0" * len(commit), durable=True)
+    def branches_in_the_way(self, branch: str) -> list[str]:
+        """Short names of the branches that a branch cannot exist beside, because one name is a folder of the other."""
+        parents = [branch.rsplit("/", count)[0] for count in range(1, branch.count("/") - 1)]
+        listed = self._checkout.run("for-each-ref", "--format=%(refname)", *parents, f"{branch}/").decode().splitlines()
+        taken = [name for name in listed if name in parents or name.startswith(f"{branch}/")]
+        return [name.removeprefix("refs/heads/") for name in taken]
+
+    def create_branch(self, branch: str, commit: str, replaces: str = "") -> None:
+        """Create a branch, or move it from the commit that it replaces; an error where it is on another by now."""
+        before = replaces or "0" * len(commit)
+        self._checkout.run("update-ref", "-m", "patchtool: apply", branch, commit, before, durable=True)
         _fsync_ref(self._checkout.common_dir / branch)
 
     def delete_branch(self, branch: str, commit: str) -> None:

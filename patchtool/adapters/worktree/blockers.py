@@ -69,7 +69,7 @@ def _unsafe_path(worktree: Worktree, path: str, *, create: bool) -> Blocker | No
                 return None
             return Blocker(f"{path} does not exist", "bring the tree to the release the series is for")
         current = current / part
-        if current.is_symlink():
+        if current.is_symlink() and (worktree.checkout or current != worktree.on_disk(path)):
             return Blocker(f"{path} is reached through the symlink {current}", "pass the tree it leads to with --tree")
         if (current / ".git").exists():
             return Blocker(f"{path} is in the nested repository {current}", "pass that repository with --tree")
@@ -81,13 +81,19 @@ def _unsafe_path(worktree: Worktree, path: str, *, create: bool) -> Blocker | No
 def blockers_in_git(
     worktree: Worktree, repository: Repository, paths: list[str], created: Collection[str] = (), *, branch: str | None
 ) -> Iterator[Blocker]:
-    """Blockers in the repository: an operation in progress, staged or uncommitted changes, unusual index entries.
+    """Blockers in the repository: names, an operation in progress, staged or uncommitted changes, unusual entries.
 
     Staged changes of other files block commits only, because a commit would leave them staged on another branch.
     Other files that are modified or untracked never block.
     """
     if branch and (link := repository.leads_outside(branch)):
         yield Blocker(f"{link} is a symlink, and git would write through it", "edit the files only, with --no-commit")
+    if branch and (taken := repository.branches_in_the_way(branch)):
+        short, others = branch.removeprefix("refs/heads/"), ", ".join(taken)
+        yield Blocker(
+            f"git cannot have a branch {short} beside {others}",
+            f"rename that (git branch -m {taken[0]} NAME), or use --no-commit",
+        )
     operation = repository.operation_in_progress()
     if operation:
         yield Blocker(f"{operation[0]} is in progress", f"end it first ({operation[1]})")

@@ -45,6 +45,9 @@ class FileChange:
         mode: Permission bits on disk.
         entry_before: Mode and id of the index entry before, in the repository's object format; empty without commits.
         entry_after: The same, after.
+        record_before: Hash and size that the installer recorded; empty where it did not, or for another content.
+        record_after: The same, after.
+        link: Where the file led as a symlink, as in an environment of links into a cache; empty for a regular file.
     """
 
     path: str
@@ -56,6 +59,9 @@ class FileChange:
     mode: int
     entry_before: tuple[str, str] = ("", "")
     entry_after: tuple[str, str] = ("", "")
+    record_before: tuple[str, str] = ("", "")
+    record_after: tuple[str, str] = ("", "")
+    link: str = ""
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from patchtool.adapters.files import LOCK_TIMEOUT, locked
 from patchtool.adapters.git.checkout import discover
 from patchtool.adapters.git.repository import NO_ENTRY, IndexEntry, Repository
-from patchtool.adapters.worktree.applied_state import applied_state, read_originals
+from patchtool.adapters.worktree.applied_state import NOTHING, AppliedState, applied_state, read_originals
 from patchtool.adapters.worktree.blockers import READ_ONLY_HINT
 from patchtool.adapters.worktree.journal import Applied, Journal
 from patchtool.adapters.worktree.ownership import claim, foreign
@@ -19,7 +19,7 @@ from patchtool.adapters.worktree.swap import restore_files
 from patchtool.domain.errors import EnvironmentFault, RefusedError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from patchtool.adapters.worktree.worktree import Worktree
 
@@ -59,8 +59,15 @@ def recover(worktree: Worktree, *, lock_timeout: float = LOCK_TIMEOUT) -> Recove
         return recover_locked(current, journal)
 
 
-def unapply(worktree: Worktree, *, lock_timeout: float = LOCK_TIMEOUT) -> list[str]:
+def unapply(
+    worktree: Worktree, *, upstream: Mapping[str, str] = NOTHING, lock_timeout: float = LOCK_TIMEOUT
+) -> list[str]:
     """Remove the applied series, byte for byte.
+
+    Args:
+        worktree: The worktree.
+        upstream: Blob ids of the files of the release that the tree is at, where they are known.
+        lock_timeout: Seconds to wait for another run.
 
     Returns:
         Paths that were restored, in the git layout; empty when nothing was applied.
@@ -83,22 +90,30 @@ def unapply(worktree: Worktree, *, lock_timeout: float = LOCK_TIMEOUT) -> list[s
         applied = journal.applied()
         if applied is None:
             return []
-        state = applied_state(current, applied)
-        if state.kind == "reverted":
-            journal.clear()
-            return []
-        if state.kind == "edited":
-            raise RefusedError(
-                f"edited since it was patched: {', '.join(state.paths)}",
-                hint="save your edit elsewhere and undo it in the file, then run unapply again",
-            )
-        repository = current.repository
-        if repository and applied.branch:
-            _refuse_moved(current, applied, repository)
-        # Verify the originals before unapply is journaled: without them it could never be finished.
-        read_originals(current, applied)
-        journal.begin_unapply()
-        return roll_back(current, journal, applied)
+        return unapply_locked(current, journal, applied, applied_state(current, applied, upstream))
+
+
+def unapply_locked(worktree: Worktree, journal: Journal, applied: Applied, state: AppliedState) -> list[str]:
+    """Remove an applied series, or drop the record of one that is gone; the caller holds the lock.
+
+    Returns and raises what `unapply` does.
+    """
+    if state.kind == "reverted":
+        journal.clear()
+        return []
+    if state.kind == "edited":
+        raise RefusedError(
+            f"edited since it was patched: {', '.join(state.paths)}",
+            hint="save your edit elsewhere and undo it in the file, then run unapply again",
+        )
+    repository = worktree.repository
+    if repository and applied.branch:
+        _refuse_moved(worktree, applied, repository)
+    ours = replace(applied, files=tuple(c for c in applied.files if state.files[c.path] != "pristine"))
+    # Verify the originals before unapply is journaled: without them it could never be finished.
+    read_originals(worktree, ours)
+    journal.begin_unapply()
+    return roll_back(worktree, journal, ours)
 
 
 def recover_locked(worktree: Worktree, journal: Journal) -> Recovery | None:

@@ -8,6 +8,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from patchtool.adapters.files import sync_folder
+from patchtool.adapters.worktree.bytecode import remove_stale_bytecode
+from patchtool.adapters.worktree.installed import RecordEntry, update_record
 from patchtool.domain.errors import RefusedError
 from patchtool.domain.objects import blob_id
 
@@ -42,8 +44,8 @@ def stage(file: Path, content: bytes, mode: int) -> None:
 def replace_files(worktree: Worktree, changes: tuple[FileChange, ...]) -> None:
     """Rename every file's staged content over the file, and remove the files that are deleted; folders stay.
 
-    A rename gives a new inode, so that hard links into an installer's cache keep the old bytes, and a new modification
-    time, so that no stale bytecode is used.
+    A rename gives a new inode and replaces a symlink, so that an installer's cache keeps the old bytes. What the
+    installer recorded about the files, and their bytecode, change with them.
 
     Raises:
         RefusedError: A file changed after the write was planned.
@@ -58,7 +60,9 @@ def replace_files(worktree: Worktree, changes: tuple[FileChange, ...]) -> None:
             staged_name(file).replace(file)
         else:
             file.unlink()
+        remove_stale_bytecode(file)
         folders.add(file.parent)
+    update_record(worktree.base, {c.path.removeprefix("python/"): _record_entries(c) for c in changes})
     for folder in folders:
         sync_folder(folder)
 
@@ -91,12 +95,15 @@ def restore_files(worktree: Worktree, changes: tuple[FileChange, ...], originals
             if original is None:
                 file.unlink()
             else:
-                stage(file, original, change.mode)
+                _stage_original(file, original, change)
                 staged_name(file).replace(file)
+            remove_stale_bytecode(file)
             sync_folder(file.parent)
             restored.append(change.path)
         if not change.disk_before:
             _remove_empty_folders(file.parent, worktree.package)
+    undone = {change.path.removeprefix("python/"): _record_entries(change)[::-1] for change in changes}
+    update_record(worktree.base, undone)
     return restored
 
 
@@ -116,6 +123,20 @@ def disk_id(worktree: Worktree, path: str) -> str:
     """The blob id of the bytes on disk; empty where there is no file."""
     raw = worktree.raw(path)
     return "" if raw is None else blob_id(raw)
+
+
+def _stage_original(file: Path, original: bytes, change: FileChange) -> None:
+    """Stage the link that a file was, if it still leads to the original bytes, else these bytes."""
+    target = file.parent / change.link
+    if change.link and target.is_file() and blob_id(target.read_bytes()) == change.disk_before:
+        staged_name(file).unlink(missing_ok=True)
+        staged_name(file).symlink_to(change.link)
+    else:
+        stage(file, original, change.mode)
+
+
+def _record_entries(change: FileChange) -> tuple[RecordEntry, RecordEntry]:
+    return RecordEntry(*change.record_before), RecordEntry(*change.record_after)
 
 
 def _remove_empty_folders(folder: Path, package: Path) -> None:

@@ -103,7 +103,8 @@ class Worktree:
         """The bytes on disk, or None where there is no regular file."""
         if not path.startswith(_LAYOUT):
             return None
-        file = safe_join(self.base, path.removeprefix(_LAYOUT))
+        # An installer may have made every file a link into its cache; what git checks out leads nowhere else.
+        file = safe_join(self.base, path.removeprefix(_LAYOUT), follow=self.checkout is None)
         return file.read_bytes() if file.is_file() else None
 
     def line_endings(self, raw: dict[str, bytes]) -> dict[str, str]:
@@ -137,7 +138,7 @@ class Worktree:
             names[:] = [name for name in names if name != "__pycache__"]
             for name in files:
                 file = Path(folder, name)
-                if not name.endswith(".py") or file.is_symlink():
+                if not name.endswith(".py") or (file.is_symlink() and (self.checkout or not file.is_file())):
                     continue
                 content = file.read_bytes()
                 # Plain search first: the expression alone takes ten times as long.

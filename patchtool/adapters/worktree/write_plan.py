@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING, NamedTuple
 from patchtool.adapters.git.commits import NEW_FILE, PatchCommit, added_files, digest, final_contents
 from patchtool.adapters.git.repository import NO_ENTRY
 from patchtool.adapters.worktree.blockers import blockers_in_git, blockers_on_disk, refuse_blocked
+from patchtool.adapters.worktree.installed import RecordEntry, entry_of, is_installed, record_entries
 from patchtool.adapters.worktree.journal import Applied, FileChange
 from patchtool.domain.errors import RefusedError
 from patchtool.domain.objects import MISSING, blob_id
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from patchtool.adapters.git.checkout import Checkout
     from patchtool.adapters.git.repository import Repository
     from patchtool.adapters.worktree.worktree import Worktree
@@ -28,14 +31,22 @@ class WritePlan(NamedTuple):
         applied: The record for the journal.
         originals: Bytes on disk before, by path in the git layout; None for a file that is created.
         contents: Bytes on disk after; None for a file that is deleted.
+        replaces: The commit that the branch is on before, empty where there is no branch yet.
     """
 
     applied: Applied
     originals: dict[str, bytes | None]
     contents: dict[str, bytes | None]
+    replaces: str = ""
 
 
-def make_plan(worktree: Worktree, commits: list[PatchCommit], branch: str | None, release: str) -> WritePlan:
+def make_plan(
+    worktree: Worktree,
+    commits: list[PatchCommit],
+    branch: str | None,
+    release: str,
+    earlier: Applied | None = None,
+) -> WritePlan:
     """Refuse blockers, store the commits' objects, and plan the changes; no ref names the objects yet.
 
     Args:
@@ -43,6 +54,7 @@ def make_plan(worktree: Worktree, commits: list[PatchCommit], branch: str | None
         commits: The rendered series, in order.
         branch: Full name of the branch for the commits, None to edit files only.
         release: For the record.
+        earlier: A series that is not applied any more; its branch may be replaced where it has nothing else.
 
     Raises:
         RefusedError: There are blockers; names them.
@@ -68,14 +80,48 @@ def make_plan(worktree: Worktree, commits: list[PatchCommit], branch: str | None
             disk_after="" if (written := contents[path]) is None else blob_id(written),
             original=f"originals/{number}",
             mode=_NEW_FILE_PERMISSIONS if path in created else worktree.on_disk(path).stat().st_mode & 0o777,
+            link=str(worktree.on_disk(path).readlink()) if worktree.on_disk(path).is_symlink() else "",
         )
         for number, path in enumerate(paths)
     )
+    files = tuple(_with_record_entries(worktree, files, originals, contents))
     patches = tuple((patch.trailer("Patchtool-Patch"), patch.trailer("Patchtool-Digest")) for patch in commits)
     applied = Applied(release, digest(commits), patches, files, head=worktree.head, head_branch=worktree.branch)
-    if repository and worktree.checkout and branch:
-        applied = _with_commits(worktree, worktree.checkout, repository, stored, branch, applied)
-    return WritePlan(applied, originals, contents)
+    if not (repository and worktree.checkout and branch):
+        return WritePlan(applied, originals, contents)
+    applied = _with_commits(worktree, worktree.checkout, repository, stored, branch, applied)
+    tip = repository.branch_tip(branch)
+    ours = (applied.commits[-1], earlier.commits[-1] if earlier and earlier.branch == branch else None)
+    if tip is not None and tip not in ours:
+        short = branch.removeprefix("refs/heads/")
+        raise RefusedError(
+            f"the branch {short} exists and has other commits",
+            hint=f"rename it (git branch -m {short} NAME), or delete it (git branch -D {short})",
+        )
+    return WritePlan(applied, originals, contents, tip or "")
+
+
+def _with_record_entries(
+    worktree: Worktree,
+    files: tuple[FileChange, ...],
+    originals: dict[str, bytes | None],
+    contents: dict[str, bytes | None],
+) -> Iterator[FileChange]:
+    """Plan what becomes of the files' lines in the installer's ``RECORD``, where they are true now."""
+    if worktree.checkout or not is_installed(worktree.base):
+        yield from files
+        return
+    known = record_entries(worktree.base, {change.path.removeprefix("python/") for change in files})
+    for change in files:
+        original, content = originals[change.path], contents[change.path]
+        entry = known.get(change.path.removeprefix("python/"), RecordEntry())
+        if content is not None and original is None and not entry.hash:
+            yield replace(change, record_after=entry_of(content))
+        elif original is not None and entry.describes(original):
+            after = RecordEntry() if content is None else entry_of(content, entry)
+            yield replace(change, record_before=entry, record_after=after)
+        else:
+            yield change
 
 
 def _with_disk_endings(path: str, content: bytes | None, crlf: dict[str, str]) -> bytes | None:
@@ -105,12 +151,6 @@ def _with_commits(
     before = {**repository.index_entries(repository_paths.values()), **created}
     modes = {path: NEW_FILE if name in created else before[name].mode for path, name in repository_paths.items()}
     made = commit_series(checkout, commits, lambda path: (modes[path], repository_paths[path]))
-    if repository.branch_tip(branch) not in (None, made[-1]):
-        short = branch.removeprefix("refs/heads/")
-        raise RefusedError(
-            f"the branch {short} exists and has other commits",
-            hint=f"rename it (git branch -m {short} NAME), or delete it (git branch -D {short})",
-        )
     algorithm = "sha1" if len(made[-1]) == len(blob_id(b"")) else "sha256"
     after = final_contents(commits)
     files = tuple(

@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
 
 from patchtool.adapters.files import LOCK_TIMEOUT
 from patchtool.adapters.git.commits import PatchCommit, WriteResult, digest
 from patchtool.adapters.git.repository import IndexEntry, Repository
-from patchtool.adapters.worktree.applied_state import applied_state
+from patchtool.adapters.worktree.applied_state import NOTHING, AppliedState, applied_state, read_originals
 from patchtool.adapters.worktree.journal import Applied, Journal
-from patchtool.adapters.worktree.rollback import locked_worktree, recover_locked, reopen, roll_back
+from patchtool.adapters.worktree.rollback import locked_worktree, recover_locked, reopen, roll_back, unapply_locked
 from patchtool.adapters.worktree.swap import replace_files, stage
 from patchtool.adapters.worktree.write_plan import WritePlan, make_plan
 from patchtool.domain.errors import RefusedError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from patchtool.adapters.worktree.worktree import Worktree
+
+
+class _Target(NamedTuple):
+    """What the worktree is to have: the series' digest, the branch's full name or None, and the release."""
+
+    digest: str
+    branch: str | None
+    release: str
 
 
 def write(
@@ -26,15 +35,17 @@ def write(
     *,
     commit: bool,
     branch: str,
+    upstream: Mapping[str, str] = NOTHING,
     lock_timeout: float = LOCK_TIMEOUT,
 ) -> WriteResult:
-    """Write the series to the worktree, after recovering it from a killed run.
+    """Write the series to the worktree, in place of what an earlier run applied, after recovering from a killed run.
 
     Args:
         worktree: The worktree.
         commits: The rendered series, in order.
         commit: In a git checkout, whether to make commits on ``branch`` and switch to it.
         branch: Short name, ``patchtool/<release>``.
+        upstream: Blob ids of the files of the release that the tree is at, where they are known.
         lock_timeout: Seconds to wait for another run.
 
     Returns:
@@ -46,39 +57,41 @@ def write(
     """
     journal = Journal(worktree.state_dir)
     ref = f"refs/heads/{branch}" if commit and worktree.checkout else None
-    target = (digest(commits), ref)
+    target = _Target(digest(commits), ref, branch.rpartition("/")[2])
     # Most runs find the series applied: that needs no lock, no GitPython and no further process.
     if not journal.pending() and not journal.unapplying() and _is_applied(worktree, journal.applied(), target):
         return _result(worktree, journal.applied())
     with locked_worktree(worktree, lock_timeout) as current:
-        return _write(current, journal, list(commits), target, release=branch.rpartition("/")[2])
+        return _write(current, journal, list(commits), target, upstream)
 
 
 def _write(
     worktree: Worktree,
     journal: Journal,
     commits: list[PatchCommit],
-    target: tuple[str, str | None],
-    release: str,
+    target: _Target,
+    upstream: Mapping[str, str],
 ) -> WriteResult:
     recovery = recover_locked(worktree, journal)
-    notes = (recovery.sentence,) if recovery else ()
+    notes: tuple[str, ...] = (recovery.sentence,) if recovery else ()
     worktree = reopen(worktree) if recovery else worktree
     applied = journal.applied()
     if _is_applied(worktree, applied, target):
         return _result(worktree, applied, notes=notes)
-    _refuse_other_series(worktree, journal, applied)
-    if not commits:
-        return _result(worktree, None, notes=notes)
-    plan = make_plan(worktree, commits, target[1], release)
-    _execute(worktree, journal, plan)
-    return _result(worktree, plan.applied, tuple(plan.contents), notes)
+    if applied is None:
+        return _write_new(worktree, journal, commits, target, notes)
+    state = applied_state(worktree, applied, upstream)
+    if state.kind == "reverted":
+        journal.clear()
+        notes += (f"the record of an earlier run was dropped: its series for {applied.release} is not here any more",)
+        return _write_new(worktree, journal, commits, target, notes, applied)
+    return _replace(worktree, journal, commits, target, notes, applied, state)
 
 
-def _is_applied(worktree: Worktree, applied: Applied | None, target: tuple[str, str | None]) -> bool:
-    if applied is None or (applied.digest, applied.branch) != target:
+def _is_applied(worktree: Worktree, applied: Applied | None, target: _Target) -> bool:
+    if applied is None or (applied.digest, applied.branch, applied.release) != target:
         return False
-    return applied_state(worktree, applied).kind == "intact"
+    return applied_state(worktree, applied).kind in ("intact", "moved")
 
 
 def _result(
@@ -91,19 +104,46 @@ def _result(
     return result._replace(commits=applied.commits, branch=branch, tree=applied.tree)
 
 
-def _refuse_other_series(worktree: Worktree, journal: Journal, applied: Applied | None) -> None:
-    """Refuse to write over another series; clear the journal where the user reverted it."""
-    if applied is None:
-        return
-    state = applied_state(worktree, applied)
-    if state.kind == "reverted":
-        journal.clear()
-        return
-    edited = f", and edited since: {', '.join(state.paths)}" if state.paths else ""
-    raise RefusedError(
-        f"{worktree.root} has a series for {applied.release} applied already{edited}",
-        hint="run patchtool unapply first",
-    )
+def _write_new(
+    worktree: Worktree,
+    journal: Journal,
+    commits: list[PatchCommit],
+    target: _Target,
+    notes: tuple[str, ...],
+    earlier: Applied | None = None,
+) -> WriteResult:
+    """Write the series where none is applied; the branch of an earlier one may be replaced if it has nothing else."""
+    if not commits:
+        return _result(worktree, None, notes=notes)
+    plan = make_plan(worktree, commits, target.branch, target.release, earlier)
+    _execute(worktree, journal, plan)
+    return _result(worktree, plan.applied, tuple(plan.contents), notes)
+
+
+def _replace(
+    worktree: Worktree,
+    journal: Journal,
+    commits: list[PatchCommit],
+    target: _Target,
+    notes: tuple[str, ...],
+    applied: Applied,
+    state: AppliedState,
+) -> WriteResult:
+    """Write the series in place of the one that is applied; if that fails, the one that was applied is written back."""
+    written = {change.path: worktree.raw(change.path) for change in applied.files}
+    originals = read_originals(worktree, applied)
+    undone = unapply_locked(worktree, journal, applied, state)
+    worktree = reopen(worktree)
+    try:
+        result = _write_new(worktree, journal, commits, target, notes)
+    except BaseException:
+        if state.kind == "intact":
+            again = replace(applied, head=worktree.head, head_branch=worktree.branch)
+            _execute(worktree, journal, WritePlan(again, originals, written))
+        raise
+    names = ", ".join(name for name, _ in applied.patches)
+    note = f"this replaces what an earlier run applied: {names}"
+    return result._replace(changed=tuple(sorted({*undone, *result.changed})), unchanged=False, notes=(*notes, note))
 
 
 def _execute(worktree: Worktree, journal: Journal, plan: WritePlan) -> None:
@@ -116,19 +156,21 @@ def _execute(worktree: Worktree, journal: Journal, plan: WritePlan) -> None:
                 stage(worktree.on_disk(change.path), content, change.mode)
         replace_files(worktree, applied.files)
         if repository and applied.branch:
-            _update_git(worktree, applied, repository)
+            _update_git(worktree, applied, repository, plan.replaces)
     except BaseException:
         roll_back(worktree, journal, applied)
+        if repository and plan.replaces and repository.branch_tip(str(applied.branch)) is None:
+            repository.create_branch(str(applied.branch), plan.replaces)
         raise
     journal.finish()
 
 
-def _update_git(worktree: Worktree, applied: Applied, repository: Repository) -> None:
+def _update_git(worktree: Worktree, applied: Applied, repository: Repository, replaces: str) -> None:
     branch, tip = str(applied.branch), applied.commits[-1]
     if repository.head() != (applied.head_branch, applied.head):
         raise RefusedError(f"HEAD of {worktree.root} moved while the series was written", hint="run it again")
     entries = {worktree.in_repository(change.path): IndexEntry(*change.entry_after) for change in applied.files}
     repository.update_index(entries)
-    if repository.branch_tip(branch) is None:
-        repository.create_branch(branch, tip)
+    if repository.branch_tip(branch) != tip:
+        repository.create_branch(branch, tip, replaces)
     repository.set_head(branch, tip)

@@ -22,6 +22,9 @@ COLORS = {
     "partial": "33",
     "absent": "2",
     "drifted": "33",
+    "not-applied": "33",
+    "outdated": "33",
+    "edited": "33",
     "conflict": "31",
     "ambiguous": "31",
     "blocked": "31",
@@ -117,24 +120,31 @@ def patch_table(patches: Sequence[PatchReport], *, color: bool) -> str:
     return _lines(aligned(rows, _colors(patches, 1) if color else {}))
 
 
+def state_name(patch: PatchReport) -> str:
+    """A patch's state in the folder that the report is about, else on the release."""
+    return patch.on_disk.state.value if patch.on_disk else patch.judgement.state.value
+
+
 def state_words(patch: PatchReport) -> str:
     """A patch's state; that it landed is a claim about structure, so it is said whether tests have confirmed it."""
     found = patch.judgement
-    if found.state is not State.LANDED:
-        return str(found.state.value)
+    if state_name(patch) != State.LANDED.value:
+        return state_name(patch).replace("-", " ")
     if found.proof is Proof.AGREES:
         return f"landed (proven on {found.proven_on})"
     return "landed (disputed)" if found.proof is Proof.DISPUTES else "landed (unproven)"
 
 
 def _colors(patches: Sequence[PatchReport], column: int) -> dict[tuple[int, int], str]:
-    return {(row, column): COLORS[patch.judgement.state.value] for row, patch in enumerate(patches, start=1)}
+    return {(row, column): COLORS[state_name(patch)] for row, patch in enumerate(patches, start=1)}
 
 
 def explanation(patch: PatchReport) -> str:
     """All evidence for a patch's state."""
     found, info = patch.judgement, patch.info
     lines = [f"{info.name}: {state_words(patch)}" + (f" ({found.reason})" if found.reason else ""), f"  {info.title}"]
+    if patch.on_disk and patch.on_disk.detail:
+        lines.append(f"  on disk: {patch.on_disk.detail}")
     if found.detail:
         lines.append(f"  why: {found.detail}")
     for goal in found.goals:
@@ -195,12 +205,16 @@ def _lines_changed(patch: PatchReport) -> str:
 
 
 def _is_notable(patch: PatchReport) -> bool:
-    return patch.judgement.state.exit_code is not ExitCode.OK or patch.judgement.state is State.PARTIAL
+    explained = patch.on_disk is not None and patch.on_disk.reason is not None
+    return patch.judgement.state.exit_code is not ExitCode.OK or patch.judgement.state is State.PARTIAL or explained
 
 
 def _failure(patch: PatchReport) -> str:
     """Why, and the nearest code, in a few lines."""
     found, name = patch.judgement, patch.info.name
+    on_disk = patch.on_disk
+    if on_disk and on_disk.reason:
+        return _lines([f"{name}: {state_words(patch)} ({on_disk.reason}): {on_disk.detail}"])
     first = f"{name}: {found.state.value} ({found.reason}): {found.detail}"
     return _lines([first, *_nearest(patch), f"  hint: patchtool explain {name}"])
 

@@ -230,15 +230,40 @@ def test_targets_outside_of_the_package_are_refused(lab: Lab, path: str) -> None
     assert not (root / ".patchtool").exists()
 
 
-def test_symlinked_target_in_a_plain_folder_is_refused(lab: Lab) -> None:
+def test_symlink_into_a_cache_is_replaced_and_restored(lab: Lab) -> None:
     root = lab.package(lab.folder / "site-packages").parent
-    secret = lab.folder / "secret.py"
-    secret.write_bytes(b"x = 1\n")
-    (root / "sglang/srt/a.py").unlink()
-    (root / "sglang/srt/a.py").symlink_to(secret)
-    with pytest.raises(RefusedError):
+    file, cached = root / "sglang/srt/a.py", lab.folder / "cached.py"
+    file.rename(cached)
+    file.symlink_to(cached)
+    before = cached.read_bytes()
+    write(open_worktree(root), lab.series(), commit=True, branch=BRANCH)
+    assert cached.read_bytes() == before != file.read_bytes()
+    assert not file.is_symlink()
+    assert unapply(open_worktree(root)) == [A, B]
+    assert file.readlink() == cached
+
+
+def test_symlink_is_restored_as_a_file_where_it_leads_to_other_bytes_by_now(lab: Lab) -> None:
+    root = lab.package(lab.folder / "site-packages").parent
+    file, cached = root / "sglang/srt/a.py", lab.folder / "cached.py"
+    file.rename(cached)
+    file.symlink_to(cached)
+    before = cached.read_bytes()
+    write(open_worktree(root), lab.series(), commit=True, branch=BRANCH)
+    cached.write_bytes(b"other = 1\n")
+    unapply(open_worktree(root))
+    assert (file.is_symlink(), file.read_bytes(), cached.read_bytes()) == (False, before, b"other = 1\n")
+
+
+def test_symlinked_folder_in_a_plain_folder_is_refused(lab: Lab) -> None:
+    root = lab.package(lab.folder / "site-packages").parent
+    (root / "sglang/srt").rename(lab.folder / "cached")
+    (root / "sglang/srt").symlink_to(lab.folder / "cached")
+    before = snapshot(lab.folder / "cached")
+    assert open_worktree(root).read(A), "looking works"
+    with pytest.raises(RefusedError, match="symlink"):
         write(open_worktree(root), lab.series(), commit=True, branch=BRANCH)
-    assert secret.read_bytes() == b"x = 1\n"
+    assert snapshot(lab.folder / "cached") == before
 
 
 @pytest.mark.parametrize(

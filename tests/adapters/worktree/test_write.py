@@ -13,11 +13,11 @@ import pytest
 
 from patchtool.adapters.worktree import applied_state, open_worktree, read_applied, swap, unapply, write, writing
 from patchtool.domain.errors import RefusedError
-from tests.adapters.worktree.conftest import BRANCH, A, B, snapshot
+from tests.adapters.worktree.conftest import BRANCH, A, B, patch, snapshot
 
 if TYPE_CHECKING:
     from patchtool.adapters.git.commits import WriteResult
-    from tests.adapters.worktree.conftest import Lab
+    from tests.adapters.worktree.conftest import Lab, patch
 
 AT = "sglang/srt/a.py"
 
@@ -91,12 +91,31 @@ def test_empty_series_changes_nothing(lab: Lab) -> None:
 
 
 @pytest.mark.parametrize(("patches", "commit"), [(1, True), (0, True), (2, False)])
-def test_another_series_on_top_is_refused(lab: Lab, patches: int, *, commit: bool) -> None:
-    root = lab.checkout()
+def test_another_series_replaces_the_one_that_is_applied(lab: Lab, patches: int, *, commit: bool) -> None:
+    root, fresh = lab.checkout(), lab.checkout("fresh")
     _write(lab, root)
-    with pytest.raises(RefusedError, match="applied already") as caught:
-        write(open_worktree(root), lab.series()[:patches], commit=commit, branch=BRANCH)
-    assert "unapply" in str(caught.value.hint)
+    commits = lab.series()[:patches]
+    done = write(open_worktree(root), commits, commit=commit, branch=BRANCH)
+    assert not done.unchanged
+    assert "replaces what an earlier run applied: first, second" in done.notes[-1]
+    assert done.commits == write(open_worktree(fresh), commits, commit=commit, branch=BRANCH).commits
+    assert snapshot(root) == snapshot(fresh)
+    assert lab.git(root, "for-each-ref") == lab.git(fresh, "for-each-ref")
+    unapply(open_worktree(root))
+    assert _clean(lab, root)
+    assert lab.git(root, "for-each-ref", "--format=%(refname)") == "refs/heads/main\nrefs/tags/v0.5.13"
+
+
+@pytest.mark.parametrize("commit", [True, False])
+def test_series_that_cannot_be_replaced_stays(lab: Lab, *, commit: bool) -> None:
+    root = lab.checkout()
+    first = _write(lab, root, commit=commit)
+    before, refs = snapshot(root), lab.git(root, "for-each-ref")
+    with pytest.raises(RefusedError, match="gone"):
+        write(open_worktree(root), [patch("p", {"python/sglang/gone.py": b""})], commit=commit, branch=BRANCH)
+    assert (snapshot(root), lab.git(root, "for-each-ref")) == (before, refs)
+    again = _write(lab, root, commit=commit)
+    assert (again.unchanged, again.commits) == (True, first.commits)
 
 
 def test_intact_series_is_recognized_with_two_processes_and_the_standard_library(lab: Lab) -> None:
@@ -299,8 +318,6 @@ def test_checkout_with_crlf_is_committed_with_lf(lab: Lab, how: str) -> None:
 
 
 def test_stored_crlf_is_kept(lab: Lab) -> None:
-    from tests.adapters.worktree.conftest import patch
-
     root = lab.checkout()
     wanted = {
         "python/sglang/srt/crlf.py": b"one = 11\r\ntwo = 2\r\n",

@@ -1,0 +1,182 @@
+"""What each patch of a series is in a folder of the user: a judgement of the bytes on disk, not of any record."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from patchtool.adapters.worktree import Worktree
+from patchtool.domain.objects import MISSING, blob_id
+from patchtool.domain.patch import Judgement, OnDisk, PatchInfo, PatchReport
+from patchtool.domain.state import DiskState, State
+from patchtool.workflow.rendering import Rendering, render
+from patchtool.workflow.session import Session
+from patchtool.workflow.tree_base import TreeBase, locked_ids, release_base
+
+_OTHERWISE = {
+    State.LANDED: DiskState.LANDED,
+    State.ABSENT: DiskState.ABSENT,
+    State.CONFLICT: DiskState.CONFLICT,
+    State.AMBIGUOUS: DiskState.AMBIGUOUS,
+    State.BLOCKED: DiskState.BLOCKED,
+    State.CRASHED: DiskState.CRASHED,
+}
+_IN_EFFECT = (State.LANDED, State.PARTIAL)
+
+
+def series_on_disk(session: Session, worktree: Worktree, base: TreeBase, patches: Sequence[PatchInfo]) -> SeriesOnDisk:
+    """Judge the series on a folder as it is.
+
+    Args:
+        session: The run.
+        worktree: The folder.
+        base: What a record says of it.
+        patches: The series, with the locations and kinds that the lock has for the release.
+    """
+    on_disk = render(patches, worktree, worktree.release, session.cache)
+    if base.changed:
+        return SeriesOnDisk(session, worktree, base, tuple(patches), on_disk)
+    # Without a record, code that has the fix may be upstream's, or that of an earlier run: the release tells.
+    if any(patch.judgement.state in _IN_EFFECT for patch in on_disk.patches):
+        found = release_base(session, worktree, {path for info in patches for path in info.targets})
+        base, unknown = (found._replace(notes=base.notes), False) if found else (base, True)
+        return SeriesOnDisk(session, worktree, base, tuple(patches), on_disk, unknown)
+    return SeriesOnDisk(session, worktree, base, tuple(patches), on_disk)
+
+
+@dataclass(frozen=True)
+class SeriesOnDisk:
+    """The patches of a series in a folder.
+
+    Args:
+        session: The run.
+        worktree: The folder.
+        base: The folder without the series.
+        patches: The series.
+        on_disk: The series rendered on the folder as it is: a patch that is applied has landed there.
+        unknown: Whether it is not known what the release has in its files.
+    """
+
+    session: Session
+    worktree: Worktree
+    base: TreeBase
+    patches: tuple[PatchInfo, ...]
+    on_disk: Rendering
+    unknown: bool = False
+
+    @cached_property
+    def without(self) -> Rendering:
+        """The series rendered on the folder without the series."""
+        return self._render(self.patches) if self.base.changed else self.on_disk
+
+    @property
+    def complete(self) -> bool:
+        """Whether what is on disk is exactly the whole series."""
+        changing = frozenset(patch.info.name for patch in self.without.patches if patch.judgement.contents)
+        return bool(changing) and self._exact == changing
+
+    @property
+    def left(self) -> list[str]:
+        """Names of the patches that an earlier run applied and that are not in the series any more."""
+        names = {info.name for info in self.patches}
+        return [name for name in self.base.recorded if name not in names]
+
+    def reports(self, rendering: Rendering) -> tuple[PatchReport, ...]:
+        """The reports of a rendering on the folder without the series, each with what the patch is on disk."""
+        return tuple(patch._replace(on_disk=self._state(patch)) for patch in rendering.patches)
+
+    def _render(self, patches: Sequence[PatchInfo]) -> Rendering:
+        return render(patches, self.base.tree, self.worktree.release, self.session.cache)
+
+    @cached_property
+    def _exact(self) -> frozenset[str] | None:
+        """The patches whose rendering is exactly what is on disk; None where no rendering of the series is."""
+        changing = [patch.info for patch in self.without.patches if patch.judgement.contents]
+        held = [info for info in changing if self._on_disk(info.name).state in _IN_EFFECT]
+        recorded = [info for info in changing if self.base.recorded.get(info.name) == info.digest]
+        for chosen in (changing, held, recorded):
+            if chosen and self._is_on_disk(self.without if chosen == changing else self._render(chosen)):
+                return frozenset(info.name for info in chosen)
+        return None
+
+    def _is_on_disk(self, rendering: Rendering) -> bool:
+        wanted = {p: MISSING if data is None else blob_id(data) for p, data in rendering.contents.items()}
+        untouched = [path for path in self.base.changed if path not in wanted]
+        wanted |= {path: self.base.tree.blob_ids([path]).get(path, MISSING) for path in untouched}
+        there = self.worktree.blob_ids(wanted)
+        return all(there.get(path, MISSING) == blob for path, blob in wanted.items())
+
+    def _on_disk(self, name: str) -> Judgement:
+        return self.on_disk.patch(name).judgement
+
+    def _state(self, patch: PatchReport) -> OnDisk:
+        """What one patch is on disk, given its report on the folder without the series."""
+        now = self._on_disk(patch.info.name)
+        held = frozenset(goal.name for goal in now.goals if goal.held_before)
+        if not patch.judgement.state.changes_tree:
+            return self._not_needed(patch, held)
+        found = self._differing(patch, now) if self.base.changed else OnDisk(DiskState.NOT_APPLIED)
+        return found._replace(held=held)
+
+    def _not_needed(self, patch: PatchReport, held: frozenset[str]) -> OnDisk:
+        state = _OTHERWISE[patch.judgement.state]
+        if state is not DiskState.LANDED or not self.unknown:
+            return OnDisk(state, held=held)
+        release = self.worktree.release
+        locked = self.session.project.lock.releases.get(release) if release else None
+        if locked is None or patch.info.name not in locked.patches:
+            return OnDisk(
+                state,
+                "release-unknown",
+                "the fix is here; whether upstream has it, or an earlier run wrote it, is not known"
+                + (f" without {release} in the store" if release else " where the release is not"),
+                held,
+            )
+        files = locked.patches[patch.info.name].files
+        _, after = locked_ids(locked, [info.name for info in self.patches])
+        there = self.worktree.blob_ids(files)
+        if not files:
+            return OnDisk(state, held=held)
+        if any(there.get(path) != after[path] for path in files):
+            return OnDisk(DiskState.EDITED, "not-as-rendered", f"{_first_of(files)} is not as the lock has it", held)
+        if locked.patches[patch.info.name].digest != patch.info.digest:
+            return OnDisk(DiskState.OUTDATED, "older-version", "the lock has an older version of the patch", held)
+        return OnDisk(DiskState.APPLIED, held=held)
+
+    def _differing(self, patch: PatchReport, now: Judgement) -> OnDisk:
+        """What a patch is that the release needs, in a folder that is not as the release."""
+        name = patch.info.name
+        if self._exact is not None:
+            return OnDisk(DiskState.APPLIED if name in self._exact else DiskState.NOT_APPLIED)
+        recorded = self.base.recorded.get(name)
+        paths = [change.path for change in patch.judgement.changes]
+        edited = [path for path in paths if self.base.changed.get(path) is False]
+        holds = now.state in _IN_EFFECT
+        if edited and (recorded or holds):
+            words = "the fix is still there" if holds else "the fix is not there any more"
+            since = "edited since it was applied" if recorded else "not as the series renders it"
+            return OnDisk(DiskState.EDITED, "edited-since", f"{_first_of(edited)} is {since}; {words}")
+        missing = [path for path in paths if path not in self.base.changed]
+        if missing == paths:
+            return OnDisk(DiskState.NOT_APPLIED)
+        if recorded is None:
+            return OnDisk(DiskState.APPLIED if holds else DiskState.NOT_APPLIED)
+        if recorded != patch.info.digest:
+            return OnDisk(DiskState.OUTDATED, "older-version", "an older version of the patch is applied")
+        if missing:
+            return OnDisk(DiskState.EDITED, "taken-out", f"{_first_of(missing)} is as without the patch")
+        if holds and not self._only_the_tool_differs:
+            return OnDisk(DiskState.APPLIED)
+        return OnDisk(DiskState.OUTDATED, "renders-differently", "this version of patchtool renders it differently")
+
+    @cached_property
+    def _only_the_tool_differs(self) -> bool:
+        """Whether exactly these versions of these patches were applied."""
+        changing = {p.info.name: p.info.digest for p in self.without.patches if p.judgement.contents}
+        return dict(self.base.recorded) == changing
+
+
+def _first_of(paths: Iterable[str]) -> str:
+    first, *others = paths
+    return f"{first} and {len(others)} more" if others else first

@@ -1,0 +1,138 @@
+"""A folder of the user as it was before the series, as far as that is known.
+
+The record of an earlier run is evidence, and so are the release in the store and the blob ids in the lock. What is on
+disk decides which of it counts: a record whose files are other ones by now is not about this folder any more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from shlex import quote
+from types import MappingProxyType
+from typing import NamedTuple
+
+from patchtool.adapters.worktree import Applied, AppliedState, Worktree, applied_state, read_applied, read_originals
+from patchtool.domain.lock import LockedRelease
+from patchtool.domain.ports import Tree
+from patchtool.workflow.rendering import OverlayTree
+from patchtool.workflow.session import Session
+
+_NONE: Mapping[str, str] = MappingProxyType({})
+
+
+class TreeBase(NamedTuple):
+    """What is known of a folder before the series.
+
+    Args:
+        tree: Its files without the series.
+        recorded: Digests of the patches that a record says are applied, by name; empty without a record that holds.
+        changed: Files that are not as in ``tree``: True for those that are as an earlier run left them, False for those
+            that were edited since.
+        moved: Whether HEAD is on another commit than the run left it on.
+        upstream: Blob ids of the release's files, where the record does not hold as it is.
+        way_back: The command that undoes an edit of a file that was patched; empty where there is none.
+        notes: What the user should know, one sentence each.
+    """
+
+    tree: Tree
+    recorded: Mapping[str, str] = _NONE
+    changed: Mapping[str, bool] = MappingProxyType({})
+    moved: bool = False
+    upstream: Mapping[str, str] = _NONE
+    way_back: str = ""
+    notes: tuple[str, ...] = ()
+
+
+def recorded_base(session: Session, worktree: Worktree) -> TreeBase:
+    """The folder without what the record of an earlier run says was written; nothing else is looked at."""
+    applied = read_applied(worktree)
+    if applied is None:
+        return TreeBase(worktree)
+    upstream = upstream_of_record(session, worktree, applied)
+    state = applied_state(worktree, applied, upstream)
+    if state.kind == "reverted":
+        note = f"the series for {applied.release} that an earlier run applied is not here any more"
+        return TreeBase(worktree, upstream=upstream, notes=(note,))
+    changed = {path: kind == "patched" for path, kind in state.files.items() if kind in ("patched", "edited")}
+    originals = {path: raw for path, raw in read_originals(worktree, applied).items() if path in changed}
+    edited = f", edited since: {', '.join(state.paths)}" if state.kind in ("edited", "partly") else ""
+    where = f"on branch {applied.branch.removeprefix('refs/heads/')}" if applied.branch else "in its files only"
+    return TreeBase(
+        OverlayTree(worktree, _as_stored(worktree, originals)),
+        {name: digest.removeprefix("sha256:") for name, digest in applied.patches},
+        changed,
+        state.kind == "moved",
+        upstream,
+        _way_back(worktree, applied, state) if state.kind == "edited" else "",
+        (f"an earlier run applied the series here, {where}{edited}",),
+    )
+
+
+def _way_back(worktree: Worktree, applied: Applied, state: AppliedState) -> str:
+    """The command that undoes one edit, or leaves commits that are on top of ours; the edit is the user's to save."""
+    root = quote(str(worktree.root))
+    if worktree.checkout and applied.branch and worktree.head != applied.commits[-1]:
+        before = applied.head_branch.removeprefix("refs/heads/") if applied.head_branch else f"--detach {applied.head}"
+        return f"git -C {root} switch {before}"
+    change = next(change for change in applied.files if change.path in state.paths)
+    if worktree.checkout and change.disk_before:
+        name = quote(worktree.in_repository(change.path))
+        return f"git -C {root} restore --source=HEAD --staged --worktree -- {name}"
+    file = quote(str(worktree.on_disk(change.path)))
+    return f"cp {quote(str(worktree.state_dir / change.original))} {file}" if change.disk_before else f"rm {file}"
+
+
+def upstream_of_record(session: Session, worktree: Worktree, applied: Applied) -> Mapping[str, str]:
+    """Blob ids of the release's files, if the record of an earlier run is not simply what is on disk."""
+    state, release = applied_state(worktree, applied), worktree.release
+    upgraded = worktree.checkout is None and release is not None and release.tag != applied.release
+    holds = state.kind in ("intact", "moved") and not upgraded
+    return _NONE if holds else upstream_ids(session, worktree, state.files)
+
+
+def release_base(session: Session, worktree: Worktree, paths: Iterable[str]) -> TreeBase | None:
+    """The folder with those of the files that differ taken from the store's release; None where it has no such release.
+
+    Args:
+        session: The run.
+        worktree: The folder.
+        paths: The files that the series may change.
+    """
+    stored = session.store.release(worktree.release) if worktree.release else None
+    if stored is None:
+        return None
+    tree, wanted = session.store.tree(stored.commit), list(paths)
+    there, upstream = worktree.blob_ids(wanted), tree.blob_ids(wanted)
+    differing = [path for path in wanted if there.get(path) != upstream.get(path)]
+    contents = {path: tree.read(path) for path in differing}
+    return TreeBase(OverlayTree(worktree, contents), changed=dict.fromkeys(differing, False))
+
+
+def upstream_ids(session: Session, worktree: Worktree, paths: Iterable[str]) -> Mapping[str, str]:
+    """Blob ids of files in the release that a folder says it is, from the lock or the store; those that are known."""
+    release, wanted = worktree.release, list(paths)
+    if release is None:
+        return {}
+    locked = session.project.lock.releases.get(release)
+    known = locked_ids(locked, [info.name for info in session.project.patches])[0] if locked else {}
+    if missing := [path for path in wanted if path not in known]:
+        stored = session.store.release(release)
+        known |= session.store.tree(stored.commit).blob_ids(missing) if stored else {}
+    return {path: known[path] for path in wanted if path in known}
+
+
+def locked_ids(locked: LockedRelease, series: Iterable[str]) -> tuple[dict[str, str], dict[str, str]]:
+    """Blob ids of the files without and with the series, by path, as the lock has them."""
+    before: dict[str, str] = {}
+    after: dict[str, str] = {}
+    for name in (name for name in series if name in locked.patches):
+        for path, (old, new) in locked.patches[name].files.items():
+            before.setdefault(path, old)
+            after[path] = new
+    return before, after
+
+
+def _as_stored(worktree: Worktree, originals: Mapping[str, bytes | None]) -> dict[str, bytes | None]:
+    """The bytes that git stores for a checkout with other line endings."""
+    endings = worktree.line_endings({path: raw for path, raw in originals.items() if raw is not None})
+    return {path: raw.replace(b"\r\n", b"\n") if raw and path in endings else raw for path, raw in originals.items()}

@@ -1,0 +1,230 @@
+"""``status --tree`` judges the bytes on disk, and the command that it names leads on from every state."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.commands.small_upstream import CACHE, SOURCE, SmallUpstream
+from tests.commands.trees import cache_of, clone_of, git, unpack
+
+NEWER = SOURCE.replace("A cache of rows.", "A cache of rows and columns.")
+LANDED = SOURCE.replace(
+    "        self.table[0:total] = slots\n        self.table[total:] = 0\n", "        self.table[:] = slots\n"
+)
+CONFLICTING = SOURCE.replace("self.table[total:] = 0", "self.clear(total)")
+KINDS = ["site", "clone", "files"]
+Life = Callable[["Tree"], None]
+
+
+class Tree:
+    """A folder with release 1.0, and everything that happens to it."""
+
+    def __init__(self, upstream: SmallUpstream, kind: str) -> None:
+        self.upstream, self.kind = upstream, kind
+        for version, text in (("1.1", NEWER), ("1.2", LANDED), ("1.3", CONFLICTING)):
+            upstream.release(version, {CACHE: text})
+        upstream.run("fetch", "1.0", "1.1", "1.2", "1.3")
+        site = unpack(upstream, "1.0", upstream.folder / "site") if kind == "site" else None
+        self.path = site or clone_of(upstream, "1.0", "1.1", "1.2", "1.3")
+
+    @property
+    def file(self) -> Path:
+        return cache_of(self.path)
+
+    def apply(self, *options: str) -> None:
+        commit = ["--no-commit"] if self.kind == "files" else []
+        done = self.upstream.run("apply", "--tree", str(self.path), *commit, *options)
+        assert done.code == 0, done.err
+
+    def status(self) -> tuple[int, dict[str, str]]:
+        done = self.upstream.run("status", "--tree", str(self.path), "--json")
+        return done.code, done.states()
+
+    def upgrade(self, version: str) -> None:
+        if self.kind == "site":
+            unpack(self.upstream, version, self.path)
+        elif self.kind == "files":
+            git(self.path, "checkout", "-q", "-f", f"v{version}")
+        else:
+            git(self.path, "checkout", "-q", f"v{version}")
+
+    def replace(self, old: str, new: str) -> None:
+        text = self.file.read_text()
+        assert old in text
+        self.file.write_text(text.replace(old, new))
+
+    def forget(self) -> None:
+        """Lose the record, as an image that is built elsewhere does."""
+        shutil.rmtree(self.path / (".patchtool" if self.kind == "site" else ".git/patchtool"))
+
+    def edit_patch(self) -> None:
+        codemod = self.upstream.project / "patches/dense/codemod.py"
+        codemod.write_text(codemod.read_text().replace("self.table[:] = SLOTS_", "self.table[:] = list(SLOTS_)"))
+
+    def drop_patch(self) -> None:
+        (self.upstream.project / "patches/series").write_text("tracking\n")
+        shutil.rmtree(self.upstream.project / "patches/dense")
+
+    def follow(self) -> list[str]:
+        """Run the command that status names, until it names none."""
+        followed: list[str] = []
+        while command := self.upstream.run("status", "--tree", str(self.path), "--json").document["folder"]["next"]:
+            followed.append(command)
+            assert len(followed) < 6, followed
+            program, *words = shlex.split(command)
+            if program == "patchtool":
+                commit = ["--no-commit"] if self.kind == "files" and words[0] == "apply" else []
+                done = self.upstream.run(*words, *commit)
+                assert done.code == 0, (command, done.err)
+            else:
+                subprocess.run([program, *words], check=True, capture_output=True)
+        return followed
+
+
+@pytest.fixture(params=KINDS)
+def tree(request: pytest.FixtureRequest, upstream: SmallUpstream) -> Tree:
+    return Tree(upstream, request.param)
+
+
+def nothing(tree: Tree) -> None:
+    pass
+
+
+def applied(tree: Tree) -> None:
+    tree.apply()
+
+
+def one(tree: Tree) -> None:
+    tree.apply("--only", "dense")
+
+
+def taken_out(tree: Tree) -> None:
+    tree.apply()
+    tree.replace("self.table[:] = slots", "self.table[0:total] = slots\n        self.table[total:] = 0")
+    tree.file.write_text(tree.file.read_text() + "# mine\n")
+
+
+def added_to(tree: Tree) -> None:
+    tree.apply()
+    tree.file.write_text(tree.file.read_text() + "# mine\n")
+
+
+def restored_by_hand(tree: Tree) -> None:
+    pristine = tree.file.read_bytes()
+    tree.apply()
+    if tree.kind == "clone":
+        git(tree.path, "checkout", "-q", "main")
+    tree.file.write_bytes(pristine)
+
+
+def older(tree: Tree) -> None:
+    tree.apply()
+    tree.edit_patch()
+
+
+def older_and_edited(tree: Tree) -> None:
+    older(tree)
+    tree.file.write_text(tree.file.read_text() + "# mine\n")
+
+
+def upgraded(tree: Tree) -> None:
+    tree.apply()
+    tree.upgrade("1.1")
+
+
+def upgraded_to_landed(tree: Tree) -> None:
+    tree.apply()
+    tree.upgrade("1.2")
+
+
+def upgraded_to_conflict(tree: Tree) -> None:
+    tree.apply()
+    tree.upgrade("1.3")
+
+
+def branch_deleted(tree: Tree) -> None:
+    tree.apply()
+    if tree.kind == "clone":
+        git(tree.path, "checkout", "-q", "main")
+        git(tree.path, "branch", "-qD", "patchtool/v1.0")
+    else:
+        tree.upstream.run("unapply", "--tree", str(tree.path))
+
+
+def back_on_main_with_an_edited_patch(tree: Tree) -> None:
+    restored_by_hand(tree)
+    tree.edit_patch()
+
+
+def patch_left(tree: Tree) -> None:
+    tree.apply()
+    tree.drop_patch()
+
+
+BOTH, NEITHER = {"dense": "applied", "tracking": "applied"}, {"dense": "not-applied", "tracking": "not-applied"}
+LIVES = [
+    (nothing, 1, NEITHER),
+    (applied, 0, BOTH),
+    (one, 1, {**BOTH, "tracking": "not-applied"}),
+    (taken_out, 1, {"dense": "edited", "tracking": "edited"}),
+    (added_to, 1, {"dense": "edited", "tracking": "edited"}),
+    (restored_by_hand, 1, NEITHER),
+    (older, 1, {**BOTH, "dense": "outdated"}),
+    (older_and_edited, 1, {"dense": "edited", "tracking": "edited"}),
+    (upgraded, 1, NEITHER),
+    (upgraded_to_landed, 1, {**NEITHER, "dense": "landed"}),
+    (upgraded_to_conflict, 3, {**NEITHER, "dense": "conflict"}),
+    (branch_deleted, 1, NEITHER),
+    (back_on_main_with_an_edited_patch, 1, NEITHER),
+    (patch_left, 1, {"tracking": "applied"}),
+]
+
+
+@pytest.mark.parametrize(("life", "code", "states"), LIVES, ids=[life.__name__ for life, *_ in LIVES])
+def test_states_are_those_of_the_bytes_on_disk(tree: Tree, life: Life, code: int, states: dict[str, str]) -> None:
+    life(tree)
+    before = tree.file.read_bytes()
+    assert tree.status() == (code, states)
+    assert tree.file.read_bytes() == before
+
+
+@pytest.mark.parametrize("life", [life for life, code, _ in LIVES if code < 3], ids=lambda life: life.__name__)
+def test_the_next_command_leads_to_the_whole_series(tree: Tree, life: Life) -> None:
+    life(tree)
+    followed = tree.follow()
+    code, states = tree.status()
+    assert (code, set(states.values()) <= {"applied", "landed"}) == (0, True), followed
+    assert not any("--force" in command for command in followed)
+    again = tree.upstream.run("apply", "--tree", str(tree.path), *(["--no-commit"] if tree.kind == "files" else []))
+    assert "nothing to do" in again.out
+    if tree.kind == "clone":
+        assert git(tree.path, "status", "--porcelain") == ""
+
+
+@pytest.mark.parametrize("life", [upgraded, upgraded_to_landed, restored_by_hand], ids=lambda life: life.__name__)
+def test_unapply_drops_a_record_that_is_about_other_files(tree: Tree, life: Life) -> None:
+    life(tree)
+    before = tree.file.read_bytes()
+    done = tree.upstream.run("unapply", "--tree", str(tree.path))
+    assert done.code == 0
+    assert "the record of an earlier run was dropped" in done.out
+    assert tree.file.read_bytes() == before
+    assert not (tree.path / ".patchtool").exists()
+
+
+def test_daily_round_restores_the_newer_release(tree: Tree) -> None:
+    tree.apply()
+    assert tree.upstream.run("rebase", "--to", "1.1").code == 0
+    tree.upgrade("1.1")
+    pristine = tree.file.read_bytes()
+    assert tree.status() == (1, NEITHER)
+    tree.apply()
+    assert tree.status() == (0, BOTH)
+    assert tree.upstream.run("unapply", "--tree", str(tree.path)).code == 0
+    assert tree.file.read_bytes() == pristine
