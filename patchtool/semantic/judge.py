@@ -19,8 +19,10 @@ from patchtool.semantic.judging.facts import missing_facts
 from patchtool.semantic.judging.import_lookup import look_up_imports
 from patchtool.semantic.judging.kinds import RecordedKinds
 from patchtool.semantic.judging.whole_files import WholeFiles
+from patchtool.semantic.language.depth import with_stack_for_depth
 from patchtool.semantic.language.scopes import DEFINITIONS, PLAIN, Scope, find_scope, kind_of
 from patchtool.semantic.language.source import ParseError, Source
+from patchtool.semantic.matching.flow import TooLargeError
 from patchtool.semantic.vocabulary.goals import GoalStatus
 from patchtool.semantic.vocabulary.imports import ImportEdit
 from patchtool.semantic.vocabulary.patch import Rule, SemanticPatch
@@ -55,6 +57,15 @@ def judge_patch(
     Raises:
         Exception: Whatever the patch's own code raises.
     """
+    try:
+        return with_stack_for_depth(lambda: _judge(info, patch, tree, release, nearest))
+    except TooLargeError as error:
+        return Judgement(State.CONFLICT, "scope-too-large", str(error))
+
+
+def _judge(
+    info: PatchInfo, patch: type[SemanticPatch], tree: Tree, release: Release | None, nearest: bool
+) -> Judgement:
     rules = [r if r.target else replace(r, target=(*info.edited, *info.targets)[0]) for r in patch.all_rules()]
     if info.at:
         path, _, symbol = info.at.rpartition(":")

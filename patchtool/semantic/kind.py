@@ -11,6 +11,7 @@ from patchtool.domain.ports import Tree
 from patchtool.domain.release import Release
 from patchtool.domain.state import State
 from patchtool.semantic.judge import judge_patch
+from patchtool.semantic.language.depth import with_stack_for_depth
 from patchtool.semantic.load import CodemodError, load_codemod
 
 _FILE = "codemod.py"
@@ -67,4 +68,4 @@ class SemanticKind:
         """Return a codemod with rules from the change, the files that it creates, and the change as its first case."""
         from patchtool.semantic.drafting.draft import draft
 
-        return draft(changes, tree)
+        return with_stack_for_depth(lambda: draft(changes, tree))

@@ -21,6 +21,7 @@ from patchtool.domain.patch import Change, Judgement, PatchInfo, PatchReport
 from patchtool.domain.ports import Tree
 from patchtool.domain.release import Release
 from patchtool.domain.state import State
+from patchtool.workflow.line_counts import line_counts
 from patchtool.workflow.siblings import Series
 
 Judge = Callable[[PatchInfo, Tree, "Release | None"], Judgement]
@@ -123,16 +124,13 @@ def _judge_now(info: PatchInfo, tree: Tree, release: Release | None) -> Judgemen
 
 
 def _with_line_counts(change: Change, judgement: Judgement, tree: Tree) -> Change:
-    import difflib
-
     before = (tree.read(change.path) or b"").splitlines()
     after = (judgement.contents[change.path] or b"").splitlines()
-    matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
-    common = sum(block.size for block in matcher.get_matching_blocks())
+    added, removed = line_counts(before, after)
     new, old = Counter(after), Counter(before)
     edit = repr((sorted((old - new).items()), sorted((new - old).items())))
     digest = hashlib.sha256(edit.encode()).hexdigest()[:16]
-    return change._replace(added=len(after) - common, removed=len(before) - common, edit=digest)
+    return change._replace(added=added, removed=removed, edit=digest)
 
 
 def render(

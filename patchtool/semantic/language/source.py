@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from patchtool.semantic.language.depth import DEEPEST, too_deep
 from patchtool.semantic.language.grammar import MIN_PYTHON, newer_syntax
 from patchtool.semantic.language.nodes import COMPREHENSIONS, NESTED_SCOPES, children, walk
 
@@ -66,8 +67,12 @@ class Source:
             tree = parse_python(text)
         except SyntaxError as error:
             raise ParseError(f"{path}:{error.lineno or 0}:{error.offset or 0}: {error.msg}") from None
-        except (ValueError, RecursionError, MemoryError) as error:
-            raise ParseError(f"{path}: {error or 'nested too deeply'}") from None
+        except ValueError as error:
+            raise ParseError(f"{path}: {error}") from None
+        except (RecursionError, MemoryError):
+            raise ParseError(f"{path}: nested too deeply for Python's parser") from None
+        if line := too_deep(tree, text):
+            raise ParseError(f"{path}:{line}: nested in more than {DEEPEST} levels")
         newer = newer_syntax(text, tree)
         if newer:
             lowest = ".".join(map(str, MIN_PYTHON))

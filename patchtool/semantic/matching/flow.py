@@ -20,7 +20,14 @@ from patchtool.semantic.matching.unify import same
 from patchtool.semantic.matching.values import Environment, Evaluator
 
 _RETURNED = "\0returned"
+_MAX_VALUES = (
+    1_000_000  # a value for each name at each statement: some 100 MB, and as many comparisons where it changes
+)
 _TRY = (ast.Try, getattr(ast, "TryStar", ast.Try))
+
+
+class TooLargeError(Exception):
+    """A function is too large to be followed; the message says which."""
 
 
 class DataFlow:
@@ -29,6 +36,9 @@ class DataFlow:
     Args:
         function: The function.
         helpers: Tells which arguments a call of another function in the same file changes in place.
+
+    Raises:
+        TooLargeError: The function has too many statements and names.
     """
 
     def __init__(self, function: Function, helpers: Helpers = lambda _: []) -> None:
@@ -36,8 +46,14 @@ class DataFlow:
         self._after: dict[int, Environment] = {}
         self._node_values: dict[int, dict[int, ast.AST]] = {}
         self._breaks: list[list[Environment | None]] = []
+        self._returns = 0  # reached so far
         walrus = any(isinstance(node, ast.NamedExpr) for node in walk(function))
-        bound = Counter(name for node in walk_scope(function.body) for name in direct_bindings(node))
+        nodes = list(walk_scope(function.body))
+        bound = Counter(name for node in nodes for name in direct_bindings(node))
+        statements = sum(isinstance(node, ast.stmt) for node in nodes)
+        if statements * len(bound) > _MAX_VALUES:
+            size = f"{statements} statements and {len(bound)} local names"
+            raise TooLargeError(f"{function.name} on line {function.lineno} has {size}, too many to be followed")
         single = {name for name, times in bound.items() if times == 1} - set(parameters(function))
         self._evaluator = Evaluator(set(bound), single, shared_names(function), walrus, helpers)
         self._visit_block(function.body, {name: ast.Name(name, ast.Load()) for name in parameters(function)})
@@ -74,23 +90,22 @@ class DataFlow:
         return _RETURNED in self._environment(at)
 
     def _visit_block(self, body: Sequence[ast.stmt], env: Environment | None) -> Environment | None:
-        """Return the environment at the end of a block, or None where the end is unreachable."""
+        """Return the environment at the end of a block, or None where the end is unreachable; both are only read."""
         for statement in body:
             if env is None:
                 return None
-            self._before[id(statement)] = dict(env)
+            self._before[id(statement)] = env
+            returns = self._returns
             env = self._visit(statement, dict(env))
             if env is not None:
-                if hasattr(statement, "body") and self._returns(statement):
-                    env[_RETURNED] = ast.Constant(value=True)
-                self._after[id(statement)] = dict(env)
+                if self._returns > returns:
+                    env = {**env, _RETURNED: ast.Constant(value=True)}
+                self._after[id(statement)] = env
         return env
-
-    def _returns(self, statement: ast.stmt) -> bool:
-        return any(isinstance(n, ast.Return) and id(n) in self._before for n in walk_scope([statement]))
 
     def _visit(self, node: ast.stmt, env: Environment) -> Environment | None:
         if isinstance(node, (ast.Return, ast.Raise)):
+            self._returns += isinstance(node, ast.Return)
             return None
         if isinstance(node, (ast.Break, ast.Continue)):
             if isinstance(node, ast.Break) and self._breaks:
@@ -112,8 +127,8 @@ class DataFlow:
     def _branch(self, node: ast.If, env: Environment) -> Environment | None:
         self._evaluator.evaluate(node.test, env)
         truth = constant_truth(node.test)
-        body = self._visit_block(node.body, None if truth is False else dict(env))
-        orelse = self._visit_block(node.orelse, None if truth is True else dict(env))
+        body = self._visit_block(node.body, None if truth is False else env)
+        orelse = self._visit_block(node.orelse, None if truth is True else env)
         return self._join(body, orelse)
 
     def _loop(self, node: ast.For | ast.AsyncFor | ast.While, env: Environment) -> Environment | None:
@@ -150,7 +165,7 @@ class DataFlow:
                 self._evaluator.bind([handler.name], inner)
             end = self._visit_block(handler.body, inner)
             if end is not None and handler.name:
-                end.pop(handler.name, None)
+                end = {name: value for name, value in end.items() if name != handler.name}
             ends.append(end)
         joined = self._join(*ends)
         if not node.finalbody:

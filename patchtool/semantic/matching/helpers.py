@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 
 from patchtool.semantic.language.nodes import walk
-from patchtool.semantic.language.scopes import Scope, ScopeNode, local_mro
+from patchtool.semantic.language.scopes import Scope, ScopeNode, local_mro, parameters
 from patchtool.semantic.language.source import Source
-from patchtool.semantic.matching.flow import DataFlow
+from patchtool.semantic.matching.flow import DataFlow, TooLargeError
 
 
 class Helpers:
@@ -41,8 +41,12 @@ class Helpers:
         cache = self.source.changed_parameters
         if id(function) not in cache:
             cache[id(function)] = set()  # for a recursive call
-            changed = DataFlow(function, self.changed_arguments).changed
-            cache[id(function)] = {root.id for root in changed if isinstance(root, ast.Name)}
+            try:
+                changed = DataFlow(function, self.changed_arguments).changed
+            except TooLargeError:  # it may change any
+                cache[id(function)] = set(parameters(function))
+            else:
+                cache[id(function)] = {root.id for root in changed if isinstance(root, ast.Name)}
         return cache[id(function)]
 
     def called(self, scope: Scope) -> list[Scope]:

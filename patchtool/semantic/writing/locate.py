@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import pairwise
 
 import libcst as cst
 
+from patchtool.semantic.language.depth import too_deep
 from patchtool.semantic.language.nodes import walk
 from patchtool.semantic.language.scopes import Block, Scope, first_line
 from patchtool.semantic.language.source import Source
@@ -18,12 +18,6 @@ from patchtool.semantic.writing.errors import CannotWrite
 Line = cst.SimpleStatementLine | cst.BaseCompoundStatement
 Chain = tuple[cst.CSTNode, ...]
 
-# LibCST nests what the stdlib keeps flat: `a and b and …`, dotted names in imports. From 8,000 on its parser overflows
-# the stack and ends the process; from some hundreds on its printer reaches Python's recursion limit.
-_LONGEST_CHAIN = 1000
-_OPERATOR = re.compile(r"\b(?:and|or)\b")
-_LONG_NAME = re.compile(rf"(?:\.[\s\\]*\w+[\s\\]*){{{_LONGEST_CHAIN}}}")
-
 
 def parse_file(source: Source) -> cst.Module:
     """Parse a file with LibCST.
@@ -31,8 +25,8 @@ def parse_file(source: Source) -> cst.Module:
     Raises:
         CannotWrite: LibCST cannot parse it, or would not print it as it is.
     """
-    if _LONG_NAME.search(source.text) or _has_long_condition(source):
-        raise CannotWrite("unparsable", "LibCST cannot parse the file: nested too deeply")
+    if line := too_deep(source.tree, source.text, chains=True):
+        raise CannotWrite("unparsable", f"{source.path}:{line}: nested too deeply for LibCST")
     for statement in walk(source.tree) if "\f" in source.text else ():
         if isinstance(statement, ast.stmt) and b"\f" in _indentation(source, statement):
             detail = f"line {first_line(statement)} has a form feed in its indentation, which LibCST does not keep"
@@ -47,12 +41,6 @@ def parse_file(source: Source) -> cst.Module:
 def _parsed(data: bytes) -> cst.Module:
     """LibCST's tree, which is immutable: the patches of one file are judged on the same bytes more than once."""
     return cst.parse_module(data)
-
-
-def _has_long_condition(source: Source) -> bool:
-    if len(_OPERATOR.findall(source.text)) < _LONGEST_CHAIN:  # a walk takes as long as parsing
-        return False
-    return any(isinstance(node, ast.BoolOp) and len(node.values) > _LONGEST_CHAIN for node in walk(source.tree))
 
 
 def _indentation(source: Source, statement: ast.stmt) -> bytes:

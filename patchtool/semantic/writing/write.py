@@ -46,10 +46,7 @@ def write_rules(verdicts: Sequence[RuleVerdict], sources: dict[str, Source]) -> 
     for target, source in sources.items():
         rules = [verdict for verdict in verdicts if verdict.rule.target == target]
         if rules:
-            try:
-                after[target] = _write_file(rules, source)
-            except RecursionError:
-                raise CannotWrite("unparsable", f"{source.path} is nested too deeply for LibCST") from None
+            after[target] = _write_file(rules, source)
     return after
 
 

@@ -176,6 +176,7 @@ FILES = {
     "trailing white space": b"def done(): ...  \ndef f():  \n    old()\n   \n    y \n",
     "continued lines": b"def done(): ...\ndef f():\n    x = 1 + \\\n  2\n    old()\n",
     "400 operators": b"x = 1" + b" + 1" * 400 + b"\ndef done(): ...\ndef f():\n    old()\n",
+    "900 operators": b"x = 1" + b" + 1" * 900 + b"\ndef done(): ...\ndef f():\n    old()\n",
 }
 
 
@@ -189,9 +190,9 @@ def test_other_bytes_stay_as_they_are(judge_codemod, data):
 REFUSED = {
     "form feed before a statement": (b"def done(): ...\n\fdef f():\n    old()\n", "unparsable", "line 2 has a form feed"),
     "form feed in indentation": (b"def done(): ...\ndef f():\n    x\n\f    old()\n", "unparsable", "line 4 has a form feed"),
-    "900 operators": (b"x = 1" + b" + 1" * 900 + b"\ndef done(): ...\ndef f():\n    old()\n", "unparsable", "nested too deeply"),
-    "20,000 conditions": (b"x = 1" + b" and 1" * 20_000 + b"\ndef done(): ...\ndef f():\n    old()\n", "unparsable", "nested too deeply"),
-    "20,000 packages": (b"import a" + b".a" * 20_000 + b"\ndef done(): ...\ndef f():\n    old()\n", "unparsable", "nested too deeply"),
+    "2,000 operators": (b"x = 1" + b" + 1" * 2_000 + b"\ndef done(): ...\ndef f():\n    old()\n", "target-unparsable", "m.py:1: nested in more than 1000 levels"),
+    "20,000 conditions": (b"x = 1" + b" and 1" * 20_000 + b"\ndef done(): ...\ndef f():\n    old()\n", "unparsable", "m.py:1: nested too deeply"),
+    "20,000 packages": (b"import a" + b".a" * 20_000 + b"\ndef done(): ...\ndef f():\n    old()\n", "unparsable", "m.py:1: nested too deeply"),
     "blank lines that LibCST loses": (b"def done(): ...\ndef f():\n    old()\n    x = 1\n    # c\n\n  \n", "bytes-changed", "line"),
 }  # fmt: skip
 
