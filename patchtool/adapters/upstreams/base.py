@@ -111,6 +111,11 @@ def release_of(filename: str, project: str) -> Release | None:
         return None
 
 
+def is_file_name(name: str) -> bool:
+    """Whether a name that a source lists is one of a file in a folder, which a terminal and a pin can hold."""
+    return 0 < len(name) <= _LONGEST_NAME and name.isascii() and name.isprintable() and Path(name).name == name
+
+
 def pinned(artifacts: Iterable[Artifact], hashes: Collection[str]) -> list[Artifact]:
     """Filter artifacts by the hashes of the pin; one without a listed hash stays, its download is verified."""
     return [artifact for artifact in artifacts if artifact.sha256 is None or artifact.sha256 in hashes]

@@ -9,6 +9,8 @@ from requests.utils import select_proxy
 
 from patchtool.adapters.process import redact
 from patchtool.adapters.upstreams.base import NO_NETWORK
+from patchtool.adapters.upstreams.received import UnacceptableError
+from patchtool.adapters.upstreams.session import RedirectError
 from patchtool.domain.errors import EnvironmentFault
 
 _DENIED = (401, 403)
@@ -37,6 +39,10 @@ def network_fault(session: requests.Session, url: str, error: Exception) -> Envi
         hint = _INDEX_CREDENTIALS if error.response.status_code in _DENIED else hint
     elif isinstance(error, requests.exceptions.SSLError):
         message, hint = f"no trusted connection to {host}", _CERTIFICATES
+    elif isinstance(error, RedirectError):
+        message, hint = f"the redirect of {host} is not followed", "use an index that stays encrypted"
+    elif isinstance(error, UnacceptableError):
+        message = f"the answer of {host} is refused"
     elif not isinstance(error, requests.RequestException) or isinstance(error, requests.exceptions.InvalidJSONError):
         message = f"the answer of {host} is not an index page"
     return EnvironmentFault(message, hint=hint, cause=redact(str(error)))

@@ -19,6 +19,7 @@ from patchtool.adapters.upstreams.base import (
     Progress,
     cheapest_first,
     expected_hashes,
+    is_file_name,
     local_path,
     release_of,
     sha256_of,
@@ -77,13 +78,13 @@ class PyPI:
     ) -> Path:
         """Download a file; it gets its name only when it is complete and verified."""
         expected = expected_hashes(artifact, accept)
-        if Path(artifact.filename).name != artifact.filename:
+        if not is_file_name(artifact.filename):
             raise RefusedError(f"{artifact.filename!r} is not a file name")
         target, partial = folder / artifact.filename, folder / f"{artifact.filename}.part"
         try:
             folder.mkdir(parents=True, exist_ok=True)
             with partial.open("wb") as sink:
-                self._locations.fetch(artifact.url, sink, progress)
+                self._locations.fetch(artifact.url, sink, progress, artifact.size)
             verify(artifact.filename, sha256_of(partial), expected)
             partial.replace(target)
         except OSError as error:  # errors of the network are EnvironmentFaults already

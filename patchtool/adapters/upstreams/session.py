@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ssl
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote, urlsplit, urlunsplit
+from urllib.parse import unquote, urljoin, urlsplit, urlunsplit
 
 import requests
 from requests.adapters import HTTPAdapter
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from patchtool.adapters.upstreams.pipconfig import PipConfig
 
 _CONNECT_RETRIES = 3
+_MOST_REDIRECTS = 10
+_LONGEST_PAUSE = 30.0
+"""Seconds."""
 _BUSY = (429, 500, 502, 503, 504)
 
 
@@ -39,23 +42,58 @@ def split_credentials(url: str) -> tuple[str, tuple[str, str] | None]:
 
 
 class HostCredentials(AuthBase):
-    """Credentials by host: those of an index also apply to files on its host; others come from the user's netrc."""
+    """Credentials by host: those of an index also apply to files on its host; others come from the user's netrc.
+
+    Those of a host that is reached encrypted are not sent to it in the clear.
+    """
 
     def __init__(self) -> None:
-        self._pairs: dict[str, tuple[str, str]] = {}
+        self._pairs: dict[str, tuple[str, tuple[str, str]]] = {}
 
     def strip(self, url: str) -> str:
         """Remember the credentials in a URL for its host, and return the URL without them."""
         bare, pair = split_credentials(url)
         if pair is not None:
-            self._pairs.setdefault(urlsplit(bare).netloc, pair)
+            parts = urlsplit(bare)
+            self._pairs.setdefault(parts.netloc, (parts.scheme, pair))
         return bare
 
     def __call__(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
         """Add the credentials of the host to a request."""
         url = request.url or ""
-        pair = self._pairs.get(urlsplit(url).netloc) or get_netrc_auth(url)
+        parts = urlsplit(url)
+        scheme, pair = self._pairs.get(parts.netloc) or (parts.scheme, get_netrc_auth(url))
+        if scheme == "https" != parts.scheme:
+            return request
         return HTTPBasicAuth(*pair)(request) if pair else request
+
+
+class RedirectError(requests.RequestException):
+    """A redirect that is not followed."""
+
+
+class _Session(requests.Session):
+    """Follows few redirects, and none that would give up encryption or leave the network."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.max_redirects = _MOST_REDIRECTS
+
+    def get_redirect_target(self, response: requests.Response) -> str | None:
+        """The next URL of a redirect."""
+        target = super().get_redirect_target(response)
+        if target is not None:
+            start, end = urlsplit(response.url), urlsplit(urljoin(response.url, target))
+            if end.scheme not in ("http", "https") or (start.scheme == "https" != end.scheme):
+                raise RedirectError(f"it leads from {start.scheme} to {end.scheme}")
+        return target
+
+
+class _Retry(Retry):
+    def get_retry_after(self, response: Any) -> float | None:
+        """What the server asks for, within reason."""
+        seconds = super().get_retry_after(response)
+        return None if seconds is None else min(seconds, _LONGEST_PAUSE)
 
 
 class _Adapter(HTTPAdapter):
@@ -73,7 +111,7 @@ class _Adapter(HTTPAdapter):
         self._verify = verify
         self._pool: dict[str, Any] = {"ssl_context": _system_trust()} if verify is None else {}
         super().__init__(
-            max_retries=Retry(
+            max_retries=_Retry(
                 total=config.retries,
                 connect=min(config.retries, _CONNECT_RETRIES),  # without a network the error should come soon
                 other=0,  # an untrusted certificate stays untrusted
@@ -123,7 +161,7 @@ def open_session(config: PipConfig, credentials: HostCredentials, backoff: float
         credentials: Of the hosts.
         backoff: Seconds before the first retry, doubled for each further one.
     """
-    session = requests.Session()
+    session = _Session()
     session.headers["User-Agent"] = f"patchtool/{__version__}"
     session.auth = credentials
     session.cert = config.client_cert
