@@ -20,6 +20,8 @@ FORMATS = {
     "quilt": "patchtool.exporters.quilt",
     "mbox": "patchtool.exporters.mbox",
     "wheel": "patchtool.exporters.wheel",
+    "debian": "patchtool.exporters.debian",
+    "tarball": "patchtool.exporters.tarball",
     "sbom": "patchtool.exporters.sbom",
 }
 """Module of each format, in the order of the help text."""

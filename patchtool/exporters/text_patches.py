@@ -6,12 +6,17 @@ import re
 from typing import TYPE_CHECKING
 
 from patchtool.domain.errors import InputError
+from patchtool.domain.objects import blob_id
 
 if TYPE_CHECKING:
     from patchtool.workflow.exported_series import ExportedPatch
 
 # GNU patch also finds diffs that are indented, and normal diffs and ed scripts; git am also finds headers in a message.
 _DIFF_LINE = re.compile(r"(?:---|\+\+\+ |\*\*\* |diff |Index: |@@ )|\d+(?:,\d+)?[acd][\d,]*$|(?:From|Subject|Date):")
+_QUOTED_PATH = re.compile(rb'^(?:diff --git|---|\+\+\+) [^\n]*"[^\n]*$', re.MULTILINE)
+_EMPTIED = re.compile(
+    rb"^diff --git ([^\n]*)\n(?:[a-z][^\n]*\n)*index [0-9a-f]+\.\.%s" % blob_id(b"").encode(), re.MULTILINE
+)
 _BINARY = re.compile(rb"^diff --git ([^\n]*)\n(?:[a-z][^\n]*\n)*GIT binary patch$", re.MULTILINE)
 
 
@@ -27,6 +32,35 @@ def refuse_binary(patch: ExportedPatch) -> None:
         raise InputError(
             f"{patch.info.name} changes a binary file, which GNU patch cannot do: {paths}",
             hint="patchtool export mbox writes it for git am",
+        )
+
+
+def refuse_quoted_paths(patch: ExportedPatch) -> None:
+    """Refuse a patch of files whose names git quotes, which dpkg-source and rpm do not read.
+
+    Raises:
+        InputError: A name has a quote, a backslash or a control character; shows the line.
+    """
+    match = _QUOTED_PATH.search(patch.diff)
+    if match:
+        raise InputError(
+            f"{patch.info.name} changes a file whose name dpkg-source cannot read: {match[0].decode(errors='replace')}",
+            hint="patchtool export quilt or mbox writes it",
+        )
+
+
+def refuse_empty_files(patch: ExportedPatch) -> None:
+    """Refuse a patch that leaves an empty file, which dpkg-source and rpm remove.
+
+    Raises:
+        InputError: A file is created empty, or emptied; names it.
+    """
+    match = _EMPTIED.search(patch.diff)
+    if match:
+        raise InputError(
+            f"{patch.info.name} leaves an empty file, which dpkg-source and rpm would remove: "
+            f"{match[1].decode(errors='replace')}",
+            hint="put a comment into it",
         )
 
 

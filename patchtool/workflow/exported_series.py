@@ -183,7 +183,17 @@ class ExportedSeries:
         entries = [line.partition("\t") for line in listing.decode("utf-8", "surrogateescape").split("\0") if line]
         blobs = {path: header.split() for header, _, path in entries}
         objects = self.git.objects(oid for _, _, oid in blobs.values())
-        return {self.in_layout(path): (mode, objects[oid][1]) for path, (mode, _, oid) in sorted(blobs.items())}
+        contents = dict(objects.values())
+        # A submodule is a commit of another repository: it has no bytes here.
+        return {self.in_layout(path): (mode, contents.get(oid, b"")) for path, (mode, _, oid) in sorted(blobs.items())}
+
+    @cached_property
+    def release_archive(self) -> bytes:
+        """The release without the patches, ``.tar.bz2``, all files in one folder that is named after it."""
+        from patchtool.adapters.tarballs import tar_bz2  # late: few formats have archives
+
+        prefix = f"{self.project}-{self.release.version}"
+        return tar_bz2({f"{prefix}/{path}": file for path, file in self.tree(self.base).items()}, DEFAULT_DATE)
 
     def in_layout(self, path: str) -> str:
         """A path in the git layout as the chosen layout has it.

@@ -7,7 +7,6 @@ DIFF_LIKE = EDITED.replace(b"line 21\n", b"-- \n--- a/x\n+++ b/x\nFrom 0000000 M
 CHANGES: dict[str, tuple[bytes | None, bytes | None]] = {
     "with space/a b.py": (b"a\nb\n", b"a\nc\n"),
     "ünï/çode 文.py": (b"a\nb\n", "ä\n文\n".encode()),
-    "quote'\"d.py": (b"a\nb\n", b"a\nc\n"),
     "form_feed.py": (b"a\x0c\nb\n", b"a\x0c\nc\n"),
     "crlf.py": (b"a\r\nb\r\nc\r\n", b"a\r\nB\r\nc\r\n"),
     "mixed_ends.py": (b"a\r\nb\nc\rd\n", b"a\r\nB\nc\rD\n"),
@@ -18,8 +17,6 @@ CHANGES: dict[str, tuple[bytes | None, bytes | None]] = {
     "final_newline_added.py": (b"a\nb", b"a\nb\n"),
     "new/file.py": (None, b"x = 1\n"),
     "new/no_final_newline.py": (None, b"x = 1"),
-    "new/empty.py": (None, b""),
-    "emptied.py": (b"a\n", b""),
     "deleted.py": (b"x = 1\ny = 2\n", None),
     "trailing_space.py": (b"a  \n\t\nb\n", b"a  \n\t \nc  \n"),
     "renamed/old.py": (DIFF_LIKE, None),
@@ -35,6 +32,11 @@ def _tree(index: int, plain: bytes) -> dict[str, bytes]:
 
 STATES = [_tree(0, PLAIN), _tree(1, EDITED), _tree(1, DIFF_LIKE)]
 """The release, and the tree after each patch; both patches edit ``plain.py``."""
+EMPTY = [
+    _ALWAYS | {f"{ROOT}emptied.py": b"a\n", f"{ROOT}a.py": b"a"},
+    _ALWAYS | {f"{ROOT}emptied.py": b"", f"{ROOT}new/empty.py": b"", f"{ROOT}a.py": b"b"},
+]
 DELETED_EMPTY = [_ALWAYS | {f"{ROOT}empty.py": b"", f"{ROOT}a.py": b"a"}, _ALWAYS | {f"{ROOT}a.py": b"a"}]
+QUOTED = [_ALWAYS | {f"{ROOT}quote'\"d.py": b"a\n"}, _ALWAYS | {f"{ROOT}quote'\"d.py": b"b\n"}]
 BINARY = [_ALWAYS, _ALWAYS | {f"{ROOT}table.py": bytes(range(256))}]
 ONE_LINE = [{f"{ROOT}a.py": b"a\n"}, {f"{ROOT}a.py": b"b\n"}]

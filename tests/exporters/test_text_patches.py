@@ -7,7 +7,7 @@ import pytest
 
 from patchtool.domain.errors import InputError
 from patchtool.workflow.exported_series import Layout
-from tests.exporters.awkward_files import BINARY, DELETED_EMPTY, ONE_LINE, STATES
+from tests.exporters.awkward_files import BINARY, DELETED_EMPTY, EMPTY, ONE_LINE, QUOTED, STATES
 from tests.exporters.consumers import Files, commit, export_to, put, read, require, run, series_of
 
 LAYOUTS = pytest.mark.parametrize("layout", list(Layout), ids=lambda layout: layout.value)
@@ -27,6 +27,18 @@ def test_quilt_pushes_and_pops_every_patch_without_fuzz(tmp_path: Path, layout: 
     assert read(tree) == in_layout(STATES[-1], layout)
     run(["quilt", "pop", "-a"], tree, QUILT_PATCHES=str(patches))
     assert read(tree) == in_layout(STATES[0], layout)
+
+
+@pytest.mark.parametrize("states", [QUOTED, EMPTY], ids=["names that git quotes", "empty files"])
+@pytest.mark.parametrize(
+    ("name", "command"), [("quilt", ["quilt", "push", "-a", "--fuzz=0"]), ("mbox", ["git", "apply"])]
+)
+def test_what_not_every_format_can_do(tmp_path: Path, states: list[Files], name: str, command: list[str]) -> None:
+    require(command[0])
+    folder = export_to(tmp_path, name, series_of(tmp_path, states))
+    tree = put(tmp_path / "tree", states[0])
+    run([*command, *folder.glob("000*.patch")], tree, QUILT_PATCHES=str(folder))
+    assert read(tree) == states[-1]
 
 
 def test_quilt_deletes_an_empty_file(tmp_path: Path) -> None:  # it cannot bring it back
