@@ -20,6 +20,7 @@ FORMATS = {
     "quilt": "patchtool.exporters.quilt",
     "mbox": "patchtool.exporters.mbox",
     "wheel": "patchtool.exporters.wheel",
+    "oci": "patchtool.exporters.oci",
     "debian": "patchtool.exporters.debian",
     "tarball": "patchtool.exporters.tarball",
     "sbom": "patchtool.exporters.sbom",

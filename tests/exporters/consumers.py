@@ -31,12 +31,13 @@ def require(*programs: str) -> None:
         pytest.skip(words)
 
 
-def run(argv: Sequence[str | Path], folder: Path, *, check: bool = True, **env: str) -> str:
+def run(argv: Sequence[str | Path], folder: Path, *, check: bool = True, stdin: str = "", **env: str) -> str:
     """Run a consumer; its output is the failure's explanation."""
     done = subprocess.run(
         [str(word) for word in argv],
         cwd=folder,
         env={**os.environ, "LC_ALL": "C.UTF-8", **env},
+        input=stdin.encode(),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         check=False,
