@@ -115,12 +115,22 @@ def unapply(tree: Annotated[str, typer.Option("--tree", metavar="DIR", help="The
 
 
 @app.command(epilog="Example: patchtool status --on v0.5.14")
-def status(on: OnOption = None, tree: TreeOption = None) -> int:
+def status(
+    on: OnOption = None,
+    tree: TreeOption = None,
+    installed: Annotated[
+        bool, typer.Option("--installed", help="The SGLang that this Python runs, or that of --python; one line.")
+    ] = False,
+    python: Annotated[str, typer.Option("--python", metavar="FILE", help="The interpreter for --installed.")] = "",
+) -> int:
     """Show the state of every patch; never writes."""
     from patchtool.commands.status import status as command
 
     runtime.exclude("--on names a release, --tree a folder", on=on, tree=tree)
-    return show(command(session(), on=on, tree=path(tree)))
+    runtime.exclude("--installed finds the folder itself", installed=installed or python, tree=tree)
+    runtime.exclude("--installed finds the release itself", installed=installed or python, on=on)
+    interpreter = python or (sys.executable if installed else None)
+    return show(command(session(), on=on, tree=path(tree), installed=interpreter))
 
 
 @app.command(epilog="Example: patchtool diff --patch mtp_tracking")

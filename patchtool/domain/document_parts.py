@@ -79,7 +79,7 @@ class Shadow(TypedDict):
     """What Python runs instead of a file."""
 
     path: TreePath
-    by: str
+    by: Annotated[str | None, Meta(description="The file that runs; null where Python finds none.")]
     detail: str
 
 

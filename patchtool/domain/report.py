@@ -87,7 +87,8 @@ class Report(NamedTuple):
         notes: Further lines, each a sentence.
         text: Text to print as it is, such as a diff.
         extra: Further members of the JSON document.
-        kind: The layout of the text: ``table``, ``explain``, ``diff``, ``survey``, ``rebase`` or ``none``.
+        kind: The layout of the text: ``table``, ``brief`` (a table with ``-v`` only), ``explain``, ``diff``,
+            ``survey``, ``rebase`` or ``none``.
         survey: For ``survey``.
         plan: For ``rebase``.
     """

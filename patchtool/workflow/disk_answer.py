@@ -8,6 +8,7 @@ from shlex import quote
 from typing import NamedTuple
 
 from patchtool.adapters.worktree import Worktree
+from patchtool.adapters.worktree.running import Running, Shadow, shadows_beside
 from patchtool.domain import document_parts
 from patchtool.domain.errors import ExitCode
 from patchtool.domain.patch import PatchReport
@@ -27,25 +28,12 @@ _WORST_FIRST = (
 )
 
 
-class Shadow(NamedTuple):
-    """Something that Python runs instead of a file that has a fix.
-
-    Args:
-        path: The file, in the git layout.
-        by: What runs.
-        detail: Why, one sentence.
-    """
-
-    path: str
-    by: str
-    detail: str
-
-
 class DiskAnswer(NamedTuple):
     """What a folder has of the series.
 
     Args:
         folder: As the user would type it.
+        name: What the answer is about, for the start of a sentence.
         worktree: The folder, opened.
         pin: The release that the series is for.
         patches: The series, with what every patch is on disk.
@@ -55,6 +43,7 @@ class DiskAnswer(NamedTuple):
     """
 
     folder: Path
+    name: str
     worktree: Worktree
     pin: Release
     patches: tuple[PatchReport, ...]
@@ -79,6 +68,9 @@ class DiskAnswer(NamedTuple):
         if DiskState.EDITED in by_state and self.way_back:
             return self.way_back
         release = self.worktree.release
+        bytecode = [str(shadow.by) for shadow in self.shadows if shadow.is_bytecode]
+        if bytecode and not any(state in by_state for state in _WORST_FIRST):
+            return f"rm -- {' '.join(quote(name) for name in bytecode)}"
         if not self.left and not any(state in by_state for state in _WORST_FIRST):
             return None
         if release is not None and release != self.pin:
@@ -89,11 +81,10 @@ class DiskAnswer(NamedTuple):
     def sentence(self) -> str:
         """The answer in one line."""
         has = sum(patch.on_disk is not None and patch.on_disk.state.has_fix for patch in self.patches)
-        verb = "runs" if self.shadows else "has"
-        parts = [f"{self.folder} {verb} {has} of {len(self.patches)} fixes"]
+        parts = [f"{self.name} has {has} of {len(self.patches)} fixes"]
         parts += [f"{state.value.replace('-', ' ')}: {', '.join(names)}" for state, names in self._missing()]
         parts += [f"not in the series any more: {', '.join(self.left)}"] if self.left else []
-        parts += [f"what runs is not what is on disk: {self.shadows[0].detail}"] if self.shadows else []
+        parts += [f"not what runs: {self.shadows[0].detail}"] if self.shadows else []
         following = self.next
         return "; ".join(parts) + (f"\nnext: {following}" if following else "")
 
@@ -104,7 +95,7 @@ class DiskAnswer(NamedTuple):
             "package": str(self.worktree.package),
             "has_fixes": self.exit_code is ExitCode.OK,
             "left": list(self.left),
-            "shadowed": [{"path": s.path, "by": s.by, "detail": s.detail} for s in self.shadows],
+            "shadowed": [{"path": s.path, "by": str(s.by) if s.by else None, "detail": s.detail} for s in self.shadows],
             "next": self.next,
         }
 
@@ -120,14 +111,29 @@ class DiskAnswer(NamedTuple):
         yield from ((state, by_state[state]) for state in _WORST_FIRST if state in by_state)
 
 
-def answer_for(session: Session, folder: Path, worktree: Worktree, looked: RenderedWorktree) -> DiskAnswer:
-    """Answer for a folder that was looked at."""
+def answer_for(
+    session: Session, folder: Path, worktree: Worktree, looked: RenderedWorktree, running: Running | None = None
+) -> DiskAnswer:
+    """Answer for a folder that was looked at.
+
+    Args:
+        session: The run.
+        folder: As the user would type it.
+        worktree: The folder, opened.
+        looked: What its patches are on disk.
+        running: What an interpreter runs, if one was asked.
+    """
     series = looked.series
+    paths = sorted({path for info in session.project.patches for path in info.targets})
+    shadows = running.shadows(worktree, paths) if running else shadows_beside(worktree, paths)
+    name = f"the sglang {worktree.release or ''} in {folder} that {running.python} runs" if running else str(folder)
     return DiskAnswer(
         folder,
+        name,
         worktree,
         session.project.pin.release,
         looked.rendering.patches,
         tuple(series.left) if series else (),
+        tuple(shadows),
         way_back=series.base.way_back if series else "",
     )

@@ -43,6 +43,7 @@ def report_text(report: Report, *, verbose: bool, quiet: bool, color: bool) -> s
     """
     if report.kind == "diff":
         return report.text
+    quiet = quiet or (report.kind == "brief" and not verbose)
     parts = [] if quiet else [_upstream(report)]
     parts += _PARTS[report.kind](report, verbose, color)
     parts += [patch.judgement.trace for patch in report.patches if verbose]
@@ -79,6 +80,7 @@ def _rebase_parts(report: Report, verbose: bool, color: bool) -> Iterator[str]:
 _PARTS: dict[str, Callable[..., Iterable[str]]] = {
     "table": _table_parts,
     "rebase": _rebase_parts,
+    "brief": lambda report, verbose, color: _table_parts(report, verbose, color) if verbose else (),
     "explain": lambda report, *_: map(explanation, report.patches),
     "none": lambda *_: (),
 }
