@@ -28,6 +28,7 @@ class UpstreamReport(NamedTuple):
         commit: Its commit in the store or the checkout, or empty.
         tree: Its git tree id, or empty.
         artifact: The file name of its artifact, ``git+URL@COMMIT`` of a commit, or empty.
+        project: The name of the distribution or package.
     """
 
     release: Release | None
@@ -36,6 +37,7 @@ class UpstreamReport(NamedTuple):
     commit: str = ""
     tree: str = ""
     artifact: str = ""
+    project: str = ""
 
     def to_json(self) -> document_parts.Upstream:
         """Return the ``upstream`` object of a document."""

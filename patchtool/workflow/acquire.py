@@ -10,7 +10,7 @@ from patchtool.adapters.store.records import StoredRelease
 from patchtool.adapters.upstreams import Artifact, Upstream, open_upstream, pinned, sha256_of
 from patchtool.domain.errors import EnvironmentFault
 from patchtool.domain.release import Release
-from patchtool.workflow.session import Session, not_in_store
+from patchtool.workflow.session import Session, not_in_store, tell_if_yanked
 
 
 def acquire(
@@ -39,13 +39,19 @@ def acquire(
     accept = tuple(hashes) if hashes is not None else _index_hashes(session, project, release, allowed)
     with scratch_folder(session.store.beside("scratch")) as folder:
         wheel, digest = _download(session, upstream, allowed, folder, accept)
-        return session.store.import_wheel(
+        session.store.import_wheel(
             release,
             wheel,
             digest,
             lambda done, total: session.progress(f"reading {wheel.name}", done, total),
             lock_timeout=session.lock_timeout,
         )
+    _record_yanked(session, release, offered)
+    stored = session.store.release(release)
+    if stored is None:
+        raise not_in_store(release)
+    tell_if_yanked(session, stored)
+    return stored
 
 
 def artifact_hashes(session: Session, release: Release) -> tuple[tuple[str, ...], list[str]]:
@@ -69,6 +75,7 @@ def artifact_hashes(session: Session, release: Release) -> tuple[tuple[str, ...]
         listed = "the only artifact hash" if count == 1 else f"the {count} artifact hashes"
         return tuple(sorted(stored.digests)), [f"offline: the pin lists {listed} in the store"]
     artifacts = open_upstream(find_links=find_links).artifacts(pin.project, release)
+    _record_yanked(session, release, artifacts)
     hashes = {a.sha256 for a in artifacts if a.sha256}
     if find_links is None:
         return tuple(sorted(hashes)), []
@@ -77,6 +84,12 @@ def artifact_hashes(session: Session, release: Release) -> tuple[tuple[str, ...]
     hashes |= {sha256_of(path) for path in files if path.name in names and path.is_file()}
     listed = "the only artifact" if len(hashes) == 1 else f"the {len(hashes)} artifacts"
     return tuple(sorted(hashes)), [f"the pin lists {listed} in {find_links}"]
+
+
+def _record_yanked(session: Session, release: Release, offered: Sequence[Artifact]) -> None:
+    """Keep which artifacts the index has withdrawn: runs without a network tell it, too."""
+    reasons = {a.sha256: a.yanked_reason if a.yanked else None for a in offered if a.sha256}
+    session.store.record_yanked(release, reasons, lock_timeout=session.lock_timeout)
 
 
 def _no_pinned_artifact(

@@ -8,7 +8,7 @@ from patchtool.adapters.store.records import StoredRelease
 from patchtool.domain.errors import EnvironmentFault, InputError
 from patchtool.domain.release import Release
 from patchtool.domain.report import UpstreamReport
-from patchtool.workflow.session import Session, not_in_store
+from patchtool.workflow.session import Session, not_in_store, tell_if_yanked
 
 
 def ensure_release(
@@ -28,6 +28,7 @@ def ensure_release(
     """
     stored = session.store.release(release)
     if stored is not None and stored.matches(hashes):
+        tell_if_yanked(session, stored)
         return stored
     if fetch and release.commit and session.store.remote is not None:
         from patchtool.workflow.upstream_history import acquire_commits  # late: as below
@@ -117,6 +118,7 @@ def upstream_report(stored: StoredRelease, hashes: Collection[str] = ()) -> Upst
         hashes: SHA-256 values of the pin; the artifact that has one of them is shown.
     """
     if stored.release.commit:
-        return UpstreamReport(stored.release, "git", "", stored.commit, stored.tree, stored.origin)
+        return UpstreamReport(stored.release, "git", "", stored.commit, stored.tree, stored.origin, stored.project)
     artifact = next((a for a in stored.artifacts if a.sha256 in hashes), stored.artifacts[0])
-    return UpstreamReport(stored.release, "pypi", artifact.sha256, stored.commit, stored.tree, artifact.filename)
+    where = (stored.commit, stored.tree, artifact.filename, stored.project)
+    return UpstreamReport(stored.release, "pypi", artifact.sha256, *where)

@@ -12,6 +12,7 @@ from patchtool.adapters.files import LOCK_TIMEOUT
 from patchtool.adapters.project.project import Project, open_project
 from patchtool.adapters.project.transaction import reading_lock, writing_lock
 from patchtool.adapters.store.judgement_cache import JudgementCache
+from patchtool.adapters.store.records import StoredRelease
 from patchtool.adapters.store.store import Store
 from patchtool.domain.errors import EnvironmentFault, InputError
 from patchtool.domain.patch import Judgement
@@ -102,7 +103,8 @@ class Session:
         """The releases on this machine."""
         source = self.git_source
         reachable = source is not None and (not self.offline or source.url.startswith("file:"))
-        return Store(self.store_path, remote_url=source.url if source and reachable else None)
+        url = source.url if source and reachable else None
+        return Store(self.store_path, self.project.pin.project, remote_url=url)
 
     @property
     def git_source(self) -> GitSource | None:
@@ -136,3 +138,10 @@ def not_in_store(release: Release) -> EnvironmentFault:
         f"{release} is not in the store",
         hint=f"patchtool fetch {release}, or patchtool fetch {release} --find-links DIR with its wheel in DIR",
     )
+
+
+def tell_if_yanked(session: Session, stored: StoredRelease) -> None:
+    """Remark that the index has withdrawn a release, as pip does where it installs one."""
+    if stored.yanked is not None:
+        reason = stored.yanked or "no reason is given"
+        session.remarks.append(f"{stored.release} was yanked by its authors: {reason}")

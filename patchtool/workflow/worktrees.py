@@ -43,7 +43,7 @@ def open_recovered(folder: Path, lock_timeout: float) -> tuple[Worktree, tuple[s
 
 def worktree_report(worktree: Worktree) -> UpstreamReport:
     """Describe a worktree in a report."""
-    return UpstreamReport(worktree.release, "tree", commit=worktree.head or "")
+    return UpstreamReport(worktree.release, "tree", commit=worktree.head or "", project=worktree.package.name)
 
 
 class RenderedWorktree(NamedTuple):

@@ -91,7 +91,13 @@ def test_listing_includes_files_for_every_python_and_platform(index: Index, kind
             entry("sglang-1.1-py3-none-any.whl", yanked="bad"),
         )
     upstream = client(index)
-    assert list(map(str, upstream.releases("sglang"))) == ["v1.2.2", "v1.2.3", "v1.2.3.post1", "v1.3.0rc1"]
+    assert list(map(str, upstream.releases("sglang"))) == [
+        "v1.0+local",
+        "v1.2.2",
+        "v1.2.3",
+        "v1.2.3.post1",
+        "v1.3.0rc1",
+    ]
     files = upstream.artifacts("sglang", RELEASE)
     assert files[-1].filename == "sglang-1.2.3.tar.gz"
     assert {each.filename for each in files[:2]} == set(NAMES[:2])

@@ -112,6 +112,7 @@ class SmallUpstream:
         self.links = folder / "links"
         self.links.mkdir()
         self.project = folder / "project"
+        self.source: tuple[str, ...] = ("--find-links", str(self.links))
         self._capsys = capsys
         for name, codemod in (("dense", DENSE), ("tracking", TRACKING)):
             patch = self.project / "patches" / name
@@ -120,13 +121,13 @@ class SmallUpstream:
             (patch / "patch.toml").write_text(METADATA.format(title=f"cache: {name}"))
         (self.project / "patches" / "series").write_text("dense\ntracking\n")
 
-    def release(self, version: str, files: dict[str, str]) -> Path:
+    def release(self, version: str, files: dict[str, str], distribution: str = "sglang") -> Path:
         """Publish a release."""
-        path = self.links / f"sglang-{version}-py3-none-any.whl"
+        path = self.links / f"{distribution}-{version}-py3-none-any.whl"
         contents = {"sglang/__init__.py": "", "sglang/srt/__init__.py": ""}
         contents |= {name.removeprefix("python/"): text for name, text in files.items()}
-        info = f"sglang-{version}.dist-info"
-        contents[f"{info}/METADATA"] = f"Metadata-Version: 2.1\nName: sglang\nVersion: {version}\n"
+        info = f"{distribution}-{version}.dist-info"
+        contents[f"{info}/METADATA"] = f"Metadata-Version: 2.1\nName: {distribution}\nVersion: {version}\n"
         contents[f"{info}/WHEEL"] = "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
         contents[f"{info}/RECORD"] = ""
         with zipfile.ZipFile(path, "w") as archive:
@@ -134,15 +135,17 @@ class SmallUpstream:
                 archive.writestr(zipfile.ZipInfo(name, (2026, 1, 1, 0, 0, 0)), text)
         return path
 
-    def pin(self, version: str) -> None:
-        digest = hashlib.sha256((self.links / f"sglang-{version}-py3-none-any.whl").read_bytes()).hexdigest()
-        (self.project / "upstream-pin.txt").write_text(f"sglang=={version} \\\n    --hash=sha256:{digest}\n")
+    def pin(self, version: str, distribution: str = "sglang") -> None:
+        wheel = self.links / f"{distribution}-{version}-py3-none-any.whl"
+        digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
+        text = f"{distribution.replace('_', '-')}=={version} \\\n    --hash=sha256:{digest}\n"
+        (self.project / "upstream-pin.txt").write_text(text)
 
     def run(self, *arguments: str) -> Outcome:
         assert self._capsys is not None
         store = self.folder / "store"
         self._capsys.readouterr()
-        code = main(["-C", str(self.project), "--store", str(store), "--find-links", str(self.links), *arguments])
+        code = main(["-C", str(self.project), "--store", str(store), *self.source, *arguments])
         output = self._capsys.readouterr()
         return Outcome(code, output.out, output.err)
 

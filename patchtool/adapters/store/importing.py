@@ -32,6 +32,7 @@ def read_release(
     git: Git,
     release: Release,
     project: str,
+    package: str,
     path: Path,
     sha256: str,
     ref: str,
@@ -42,7 +43,8 @@ def read_release(
     Args:
         git: The store's repository.
         release: What the artifact must be.
-        project: The distribution's name, and its package's.
+        project: The distribution's name.
+        package: The package that is imported, a folder of the artifact.
         path: The artifact.
         sha256: Expected hash of its bytes, hex.
         ref: The ref that the commit is left on; set last.
@@ -66,10 +68,10 @@ def read_release(
         with open_archive(file, path.name) as archive:
             members = archive.members()
             _check_metadata(archive, members, project, release, path.name)
-            wanted = [member for member in members if member.path.startswith(f"{project}/")]
+            wanted = [member for member in members if member.path.startswith(f"{package}/")]
             portable = [member for member in wanted if not member.native]
             if not portable:
-                raise RefusedError(f"{path.name} has no {project}/ folder")
+                raise RefusedError(f"{path.name} has no {package}/ folder")
             with git.feeding("fast-import", "--quiet", "--done", "--force", _STREAMED) as sink:
                 _write_commit(sink, ref, f"{project} {release}\n", archive, portable, path.name, progress)
     native = tuple(sorted(ROOT + member.path for member in wanted if member.native))
@@ -100,8 +102,13 @@ def _check_metadata(
         same = Release.parse(version) == release
     except InputError:
         same = False
-    if re.sub(r"[-_.]+", "-", name).lower() != project or not same:
+    if _canonical(name) != _canonical(project) or not same:
         raise RefusedError(f"{filename}: metadata mismatch: got {name} {version}, expected {project} {release.version}")
+
+
+def _canonical(name: str) -> str:
+    """A distribution's name as PEP 503 compares it."""
+    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def _write_commit(

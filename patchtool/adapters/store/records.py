@@ -22,11 +22,13 @@ class StoredArtifact(NamedTuple):
         filename: As on the index.
         sha256: Of the file, hex.
         native: Paths of its native modules, which are left out of the tree; git layout.
+        yanked: Why the index withdrew it, may be empty; None if it did not, when it was last asked.
     """
 
     filename: str
     sha256: str
     native: tuple[str, ...] = ()
+    yanked: str | None = None
 
 
 class StoredRelease(NamedTuple):
@@ -38,6 +40,7 @@ class StoredRelease(NamedTuple):
         tree: The id of its tree.
         artifacts: The files it was imported from, in order of import; none for a commit of upstream's own repository.
         origin: ``git+URL@COMMIT`` of such a commit, where the run knows its repository.
+        project: The distribution's name.
     """
 
     release: Release
@@ -45,6 +48,7 @@ class StoredRelease(NamedTuple):
     tree: str
     artifacts: tuple[StoredArtifact, ...]
     origin: str = ""
+    project: str = ""
 
     @property
     def digests(self) -> tuple[str, ...]:
@@ -54,6 +58,13 @@ class StoredRelease(NamedTuple):
     def matches(self, hashes: Collection[str] | None) -> bool:
         """Whether it came from an artifact with one of these SHA-256 values; None allows any, a commit needs none."""
         return hashes is None or bool(self.release.commit) or not set(self.digests).isdisjoint(hashes)
+
+    @property
+    def yanked(self) -> str | None:
+        """Why the index withdrew the release; None if it did not withdraw every artifact that it came from."""
+        reasons = [artifact.yanked for artifact in self.artifacts]
+        withdrawn = reasons and all(reason is not None for reason in reasons)
+        return next(filter(None, reasons), "") if withdrawn else None
 
     @property
     def native_modules(self) -> tuple[str, ...]:
@@ -68,7 +79,8 @@ def tree_of(commit: bytes) -> str:
 
 def write_record(artifacts: Iterable[StoredArtifact]) -> bytes:
     """Serialize the content of ``refs/artifacts/<release>`` as JSON."""
-    record = {"schema": _SCHEMA, "artifacts": [artifact._asdict() for artifact in artifacts]}
+    items = [{key: value for key, value in each._asdict().items() if value is not None} for each in artifacts]
+    record = {"schema": _SCHEMA, "artifacts": items}
     return json.dumps(record, indent=1).encode()
 
 
@@ -85,5 +97,6 @@ def read_record(record: bytes) -> tuple[StoredArtifact, ...]:
             hint="use a newer patchtool, or another store",
         )
     return tuple(
-        StoredArtifact(item["filename"], item["sha256"], tuple(item["native"])) for item in document["artifacts"]
+        StoredArtifact(item["filename"], item["sha256"], tuple(item["native"]), item.get("yanked"))
+        for item in document["artifacts"]
     )

@@ -17,27 +17,17 @@ from patchtool.domain.errors import EnvironmentFault, InputError, RefusedError
 from patchtool.domain.release import Release
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     Progress = Callable[[int, int], None]
     """Called with the bytes so far and the total."""
 
 NEIGHBOURS = frozenset({"bytecode", "judgements", "proven-red.json", "results", "scratch", "trees"})
 """What the tool keeps in the store's folder beside the repository, maybe before the first release is imported."""
-_RELEASES = "refs/releases"
-_ARTIFACTS = "refs/artifacts"
-_INCOMING = "refs/incoming"
 _FORMAT_FILE = "patchtool-format"
 _FORMAT = "1"
 _TEMPORARY = (".lock", ".pid", ".tmp", ".patchtool-new")
 FOLDER = "python"
-
-
-def _names(release: Release) -> tuple[str, str]:
-    """The objects that must be there: a commit, and the record of its artifacts or, of upstream's own, its tree."""
-    if release.commit:
-        return release.commit, f"{release.commit}^{{tree}}"
-    return f"{_RELEASES}/{release.tag}", f"{_ARTIFACTS}/{release.tag}"
 
 
 class Store:
@@ -45,13 +35,23 @@ class Store:
 
     Args:
         path: The bare repository, created by the first import.
-        project: Name of the distribution and of its package.
+        project: Name of the distribution.
+        package: Name of its package.
         remote_url: Of upstream's git repository, where missing objects of its commits come from; None for nowhere.
     """
 
-    def __init__(self, path: Path | None = None, project: str = "sglang", remote_url: str | None = None) -> None:
+    def __init__(
+        self,
+        path: Path | None = None,
+        project: str = "sglang",
+        package: str = "sglang",
+        remote_url: str | None = None,
+    ) -> None:
         self.path = (path or default_path()).absolute()
         self.project = project
+        self.package = package
+        # Distributions of one package may have the same versions with other files.
+        self._namespace = "refs" if project.lower() == package.lower() else f"refs/distributions/{project.lower()}"
         self.git = Git(self.path)
         self.remote = None if remote_url is None else Remote(self.path, remote_url)
 
@@ -63,7 +63,7 @@ class Store:
 
     def releases(self) -> list[Release]:
         """All releases, oldest first."""
-        return sorted(map(Release.parse, self.git.refs(_RELEASES))) if self.exists() else []
+        return sorted(map(Release.parse, self.git.refs(f"{self._namespace}/releases"))) if self.exists() else []
 
     def release(self, release: Release) -> StoredRelease | None:
         """Look a release up, in one process; None where it was not imported."""
@@ -74,7 +74,7 @@ class Store:
         wanted = list(releases)
         if not self.exists():
             return {}
-        names = {release: _names(release) for release in wanted}
+        names = {release: self._names(release) for release in wanted}
         objects = self.git.objects([name for pair in names.values() for name in pair])
         stored = {}
         for release, (commit, other) in names.items():
@@ -82,8 +82,14 @@ class Store:
                 name, content = objects[commit]
                 artifacts = () if release.commit else read_record(objects[other][1])
                 origin = f"git+{self.remote.url}@{name}" if release.commit and self.remote else ""
-                stored[release] = StoredRelease(release, name, tree_of(content), artifacts, origin)
+                stored[release] = StoredRelease(release, name, tree_of(content), artifacts, origin, self.project)
         return stored
+
+    def _names(self, release: Release) -> tuple[str, str]:
+        """The objects that must be there: a commit, and the record of its artifacts or, of upstream's own, its tree."""
+        if release.commit:
+            return release.commit, f"{release.commit}^{{tree}}"
+        return f"{self._namespace}/releases/{release.tag}", f"{self._namespace}/artifacts/{release.tag}"
 
     def tree(self, commit: str) -> CommitTree:
         """The files of a commit."""
@@ -139,12 +145,30 @@ class Store:
             known = self.release(release)
             if known is not None and sha256 in known.digests:
                 return known
-            incoming = f"{_INCOMING}/{release.tag}"
-            artifact = read_release(self.git, release, self.project, wheel, sha256, incoming, progress)
+            incoming = f"refs/incoming/{release.tag}"
+            artifact = read_release(self.git, release, self.project, self.package, wheel, sha256, incoming, progress)
             try:
                 return self._publish(release, incoming, artifact, known)
             finally:
                 self.git.run("update-ref", "-d", incoming)
+
+    def record_yanked(
+        self, release: Release, reasons: Mapping[str, str | None], *, lock_timeout: float = LOCK_TIMEOUT
+    ) -> None:
+        """Record which artifacts of a release the index has withdrawn.
+
+        Args:
+            release: The release.
+            reasons: Why, by SHA-256; None for those that it still offers. Others stay as they are.
+            lock_timeout: Seconds to wait for another run that writes to the store.
+        """
+        known = self.release(release)
+        artifacts = known.artifacts if known else ()
+        now = tuple(each._replace(yanked=reasons.get(each.sha256, each.yanked)) for each in artifacts)
+        if now != artifacts:
+            with self.writing(lock_timeout):
+                blob = self.git.line("hash-object", "-w", "--stdin", stdin=write_record(now))
+                self.git.run("update-ref", self._names(release)[1], blob)
 
     def _publish(
         self, release: Release, incoming: str, artifact: StoredArtifact, known: StoredRelease | None
@@ -157,7 +181,8 @@ class Store:
         if artifact not in artifacts:
             record = write_record((*artifacts, artifact))
             blob = self.git.line("hash-object", "-w", "--stdin", stdin=record)
-            moves = f"update {_ARTIFACTS}/{release.tag} {blob}\nupdate {_RELEASES}/{release.tag} {commit}\n"
+            commit_ref, record_ref = self._names(release)
+            moves = f"update {record_ref} {blob}\nupdate {commit_ref} {commit}\n"
             self.git.run("update-ref", "--stdin", stdin=moves.encode())
         stored = self.release(release)
         if stored is None:

@@ -34,6 +34,7 @@ class Artifact:
         size: Bytes, or None if the source does not list it.
         url: ``https:`` or ``file:``, without credentials.
         yanked: Whether the release was yanked.
+        yanked_reason: Why, or empty.
     """
 
     filename: str
@@ -41,6 +42,7 @@ class Artifact:
     size: int | None
     url: str
     yanked: bool = False
+    yanked_reason: str = ""
 
 
 class Upstream(Protocol):

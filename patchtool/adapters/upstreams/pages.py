@@ -28,6 +28,7 @@ _ARTIFACTS = (".whl", ".tar.gz")
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _MOST_LEFT_OUT = 1000
 _LONGEST_TAG = 2048
+_LONGEST_REASON = 300
 _TAG = re.compile(r"<(?P<name>!--|!|/?[a-zA-Z]+)")
 _MARKUP = re.compile("<[^<>]*>")
 _STOP = re.compile("[>\"']")
@@ -64,7 +65,7 @@ class _Entry(NamedTuple):
     url: str
     sha256: str
     size: int | None
-    yanked: bool
+    yanked: str | None
     base: str = ""
 
 
@@ -110,7 +111,9 @@ def _artifact(entry: _Entry, base: str, *, local: bool) -> Artifact | None:
     sha256 = entry.sha256.lower()
     size = entry.size if entry.size is not None and entry.size >= 0 else None
     url = urlunsplit(parts._replace(fragment=""))
-    return Artifact(entry.filename, sha256 if _DIGEST.fullmatch(sha256) else None, size, url, entry.yanked)
+    digest = sha256 if _DIGEST.fullmatch(sha256) else None
+    reason = "".join(char if char.isprintable() else " " for char in (entry.yanked or "")[:_LONGEST_REASON])
+    return Artifact(entry.filename, digest, size, url, entry.yanked is not None, " ".join(reason.split()))
 
 
 def _json_entries(body: bytes) -> Iterator[_Entry | None]:
@@ -128,7 +131,12 @@ def _json_entries(body: bytes) -> Iterator[_Entry | None]:
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             yield None
             continue
-        yield _Entry(file.filename, file.url, file.hashes.get("sha256", ""), file.size, file.yanked is not False)
+        yield _Entry(file.filename, file.url, file.hashes.get("sha256", ""), file.size, _reason(yanked=file.yanked))
+
+
+def _reason(*, yanked: bool | str) -> str | None:
+    """Why a file was yanked, maybe empty; None if it was not."""
+    return yanked if isinstance(yanked, str) else "" if yanked else None
 
 
 def _links(text: str) -> Iterator[_Entry]:
@@ -154,7 +162,7 @@ def _links(text: str) -> Iterator[_Entry]:
 def _link(attributes: Mapping[str, str], filename: str, base: str) -> _Entry:
     href, _, fragment = attributes.get("href", "").partition("#")
     sha256 = fragment.partition("sha256=")[2].partition("&")[0]
-    return _Entry(filename, href, sha256, None, "data-yanked" in attributes, base)
+    return _Entry(filename, href, sha256, None, attributes.get("data-yanked"), base)
 
 
 def _end(text: str, tag: re.Match[str]) -> int:

@@ -188,7 +188,7 @@ def _upstream(report: Report) -> str:
     commit = f", commit {upstream.commit[:12]}" if upstream.commit else ""
     digest = f" sha256:{upstream.digest[:12]}…" if upstream.digest else ""
     artifact = f"from {upstream.artifact}{digest}\n" if upstream.artifact else ""
-    return f"sglang {upstream.release or 'of an unknown release'}{commit}\n{artifact}"
+    return f"{upstream.project} {upstream.release or 'of an unknown release'}{commit}\n{artifact}"
 
 
 def _because(patch: PatchReport) -> str:
