@@ -22,6 +22,7 @@ FORMATS = {
     "wheel": "patchtool.exporters.wheel",
     "oci": "patchtool.exporters.oci",
     "debian": "patchtool.exporters.debian",
+    "rpm": "patchtool.exporters.rpm",
     "tarball": "patchtool.exporters.tarball",
     "sbom": "patchtool.exporters.sbom",
 }

@@ -36,7 +36,7 @@ def refuse_binary(patch: ExportedPatch) -> None:
 
 
 def refuse_quoted_paths(patch: ExportedPatch) -> None:
-    """Refuse a patch of files whose names git quotes, which dpkg-source and rpm do not read.
+    """Refuse a patch of files whose names git quotes, which dpkg-source does not read.
 
     Raises:
         InputError: A name has a quote, a backslash or a control character; shows the line.
@@ -50,7 +50,7 @@ def refuse_quoted_paths(patch: ExportedPatch) -> None:
 
 
 def refuse_empty_files(patch: ExportedPatch) -> None:
-    """Refuse a patch that leaves an empty file, which dpkg-source and rpm remove.
+    """Refuse a patch that leaves an empty file, which dpkg-source removes.
 
     Raises:
         InputError: A file is created empty, or emptied; names it.
@@ -58,7 +58,7 @@ def refuse_empty_files(patch: ExportedPatch) -> None:
     match = _EMPTIED.search(patch.diff)
     if match:
         raise InputError(
-            f"{patch.info.name} leaves an empty file, which dpkg-source and rpm would remove: "
+            f"{patch.info.name} leaves an empty file, which dpkg-source would remove: "
             f"{match[1].decode(errors='replace')}",
             hint="put a comment into it",
         )
