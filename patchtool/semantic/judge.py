@@ -97,8 +97,9 @@ def _judge(
         return judgement.with_state(State.CONFLICT, "fact-missing", missing)
     if not decision.state.changes_tree:
         return judgement
-    judgement = _render(patch, rules, kinds, decision, targets, files, judgement, tree)
-    return _look_up_imports(judgement, targets, tree)
+    written: dict[str, Source] = {}
+    judgement = _render(patch, rules, kinds, decision, targets, files, judgement, tree, written)
+    return _look_up_imports(judgement, written, targets, tree)
 
 
 def _doubted(info: PatchInfo, verdicts: Sequence[RuleVerdict], tree: Tree, judgement: Judgement) -> Judgement:
@@ -121,7 +122,9 @@ def _render(
     files: WholeFiles,
     judgement: Judgement,
     tree: Tree,
+    parsed: dict[str, Source],
 ) -> Judgement:
+    """Write the edits and judge the result; adds the written files, by path, to those that are parsed."""
     from patchtool.semantic.writing.comments import lost_comments  # late: a landed patch writes nothing
     from patchtool.semantic.writing.renaming import check_renames
     from patchtool.semantic.writing.write import write_rules
@@ -135,6 +138,7 @@ def _render(
     if outcome.state is not State.LANDED:
         detail = f"after writing: {outcome.detail or outcome.state.value}"
         return judgement.with_state(State.CONFLICT, "result-not-landed", detail)
+    parsed.update({source.path: source for source in after.values()})
     changed = [(old, after[named]) for named, old in targets.sources.items() if after[named].data != old.data]
     changes = tuple(Change(old.path, blob_id(old.data), blob_id(new.data)) for old, new in changed)
     changes += tuple(Change(path, MISSING, blob_id(data)) for path, data in files.missing.items())
@@ -154,12 +158,13 @@ def _render(
     return rendered
 
 
-def _look_up_imports(judgement: Judgement, targets: Targets, tree: Tree) -> Judgement:
+def _look_up_imports(judgement: Judgement, parsed: Mapping[str, Source], targets: Targets, tree: Tree) -> Judgement:
     """Refuse a rendering that imports what the tree does not have; a case has no tree to look in."""
     if not judgement.contents or isinstance(tree, _FewFilesTree):
         return judgement
     before = {source.path: source.data for source in targets.sources.values()}  # their trees hold the edits by now
-    after = {path: Source.parse(path, data) for path, data in judgement.contents.items() if data is not None}
+    contents = {path: data for path, data in judgement.contents.items() if data is not None}
+    after = {path: parsed.get(path) or Source.parse(path, data) for path, data in contents.items()}
     lookup = look_up_imports(before, after, tree)
     judgement = judgement._replace(notes=(*judgement.notes, *lookup.notes), looked_up=lookup.looked_up)
     return judgement.with_state(State.CONFLICT, "import-missing", lookup.missing) if lookup.missing else judgement

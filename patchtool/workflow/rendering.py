@@ -157,7 +157,7 @@ def render(
         changed = {path: blob_id(data) for path, data in contents.items() if data is not None}
         return _judge(info, OverlayTree(tree, contents), {**kept, **changed}, release, cache, judge)
 
-    return Rendering(tuple(Series(judge_on, ids).judge(patches)))
+    return Rendering(tuple(Series(judge_on, ids, tree.read).judge(patches)))
 
 
 class _NotCachedError(Exception):
