@@ -41,9 +41,7 @@ class Series:
         read: Returns upstream's bytes of a path, or None.
     """
 
-    def __init__(
-        self, judge_on: JudgeOn, present: Collection[str], read: Callable[[str], bytes | None] = lambda _: None
-    ) -> None:
+    def __init__(self, judge_on: JudgeOn, present: Collection[str], read: Callable[[str], bytes | None]) -> None:
         self._judge_on = judge_on
         self._read = read
         self._present = present
@@ -68,9 +66,12 @@ class Series:
         if not judgement.state.changes_tree:
             return []
         near = [r.info for r in earlier if not r.info.requires and _meets(judgement, r.judgement)]
-        # On upstream's tree, so that the line numbers of all patches are comparable.
-        own, *others = [{(s.path, s.line, s.symbol) for s in self._on(i, {}).sites} for i in (info, *near) if near] or [()]
-        return [each.name for each, sites in zip(near, others) if sites & set(own)]
+        own = self._places(info) if near else set()
+        return [each.name for each in near if own & self._places(each)]
+
+    def _places(self, info: PatchInfo) -> set[tuple[str, int, str]]:
+        """The sites of a patch on upstream's tree, so that the line numbers of all patches are comparable."""
+        return {(site.path, site.line, site.symbol) for site in self._on(info, {}).sites}
 
     def _on(self, info: PatchInfo, contents: Contents) -> Judgement:
         key = (info.name, *sorted(self._relevant(info, contents).items()))
