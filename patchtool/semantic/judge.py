@@ -11,7 +11,7 @@ from patchtool.domain.patch import Candidate, Change, GoalEvidence, Judgement, P
 from patchtool.domain.ports import Tree
 from patchtool.domain.release import Release
 from patchtool.domain.state import State
-from patchtool.semantic.judging.absence import doubts
+from patchtool.semantic.judging.beyond_the_file import with_doubts, with_inherited
 from patchtool.semantic.judging.candidates import nearest_code
 from patchtool.semantic.judging.decide import Decision, decide
 from patchtool.semantic.judging.examine import RuleVerdict, examine
@@ -88,9 +88,12 @@ def _judge(
     if not decision.state.changes_tree and decision.state is not State.LANDED:
         return judgement
     if decision.state is State.LANDED:
-        judgement = _doubted(info, verdicts, tree, judgement)
+        judgement = with_doubts(info, verdicts, tree, judgement)
         if judgement.state is not State.LANDED:
             return judgement
+    judgement = with_inherited(verdicts, targets.sources, tree, judgement)
+    if judgement.state is not decision.state:
+        return judgement
     missing, notes = missing_facts(patch.facts, tree)
     judgement = judgement._replace(notes=(*judgement.notes, *notes, *files.notes), used_reads=bool(patch.facts))
     if missing:
@@ -100,17 +103,6 @@ def _judge(
     written: dict[str, Source] = {}
     judgement = _render(patch, rules, kinds, decision, targets, files, judgement, tree, written)
     return _look_up_imports(judgement, written, targets, tree)
-
-
-def _doubted(info: PatchInfo, verdicts: Sequence[RuleVerdict], tree: Tree, judgement: Judgement) -> Judgement:
-    """Refuse, or annotate, what landed only because something is absent."""
-    found, searched = doubts(info, verdicts, tree)
-    judgement = judgement._replace(searched_tree=judgement.searched_tree or searched)
-    certain = next((doubt for doubt in found if doubt.certain), None)
-    if certain is not None:
-        return judgement.with_state(State.CONFLICT, "code-moved", certain.detail)
-    notes = tuple(f"landed by absence: {doubt.detail}" for doubt in found)
-    return judgement._replace(notes=(*judgement.notes, *notes))
 
 
 def _render(
@@ -166,7 +158,8 @@ def _look_up_imports(judgement: Judgement, parsed: Mapping[str, Source], targets
     contents = {path: data for path, data in judgement.contents.items() if data is not None}
     after = {path: parsed.get(path) or Source.parse(path, data) for path, data in contents.items()}
     lookup = look_up_imports(before, after, tree)
-    judgement = judgement._replace(notes=(*judgement.notes, *lookup.notes), looked_up=lookup.looked_up)
+    looked_up = tuple(sorted({*judgement.looked_up, *lookup.looked_up}))
+    judgement = judgement._replace(notes=(*judgement.notes, *lookup.notes), looked_up=looked_up)
     return judgement.with_state(State.CONFLICT, "import-missing", lookup.missing) if lookup.missing else judgement
 
 
