@@ -79,7 +79,7 @@ def _resolve(written: str, path: str, tree: ast.Module | None, modules: Modules)
 
 
 def _imported(imported: Imported, top: str, rest: str, path: str, modules: Modules) -> Base | bool | None:
-    if imported.module.partition(".")[0] in sys.stdlib_module_names and not modules.is_local(imported.module):
+    if imported.module.partition(".")[0] in sys.stdlib_module_names:
         return True if imported.local == top else None
     for module, name in _spellings(imported, top, rest):
         origin = modules.origin(module, name, root_of(path))
