@@ -24,6 +24,11 @@ FORMATS = {
     "debian": "patchtool.exporters.debian",
     "rpm": "patchtool.exporters.rpm",
     "tarball": "patchtool.exporters.tarball",
+    "conda": "patchtool.exporters.conda",
+    "spack": "patchtool.exporters.spack",
+    "nix": "patchtool.exporters.nix",
+    "yocto": "patchtool.exporters.yocto",
+    "arch": "patchtool.exporters.arch",
     "sbom": "patchtool.exporters.sbom",
 }
 """Module of each format, in the order of the help text."""

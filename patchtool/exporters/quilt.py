@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from patchtool.exporters.text_patches import refuse_binary, refuse_diff_lines
@@ -22,8 +23,12 @@ def export(series: ExportedSeries) -> Mapping[str, bytes]:
     return {**files, "series": "".join(f"{name}\n" for name in files).encode()}
 
 
-def patch_text(patch: ExportedPatch) -> bytes:
+def patch_text(patch: ExportedPatch, more: Mapping[str, str] = MappingProxyType({})) -> bytes:
     """One patch with a DEP-3 header.
+
+    Args:
+        patch: The patch.
+        more: Further fields.
 
     Raises:
         InputError: It changes a binary file, or its text looks like a diff.
@@ -40,6 +45,7 @@ def patch_text(patch: ExportedPatch) -> bytes:
         "Forwarded": info.forwarded or ("not-needed" if info.applied_upstream else "no"),
         "Applied-Upstream": info.applied_upstream,
         "Last-Update": patch.day,
+        **more,
     }
     header = "".join(f"{key}: {value}\n" for key, value in fields.items() if value)
     return header.encode() + b"---\n" + patch.diff

@@ -83,7 +83,7 @@ def commit(repository: Path, files: Files, message: str) -> str:
 def series_of(folder: Path, states: Sequence[Files], layout: Layout = Layout.GIT) -> ExportedSeries:
     """A series whose patches turn each of these trees into the next one."""
     repository = folder / "repository"
-    repository.mkdir()
+    repository.mkdir(parents=True)
     run(["git", "init", "-q", "."], repository)
     base, *commits = [commit(repository, state, f"{TITLE} {number}\n\n{REASON}") for number, state in enumerate(states)]
     infos = tuple(

@@ -1,0 +1,40 @@
+"""conda: patches, and the lines of a recipe that apply them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from patchtool.domain.errors import InputError
+from patchtool.exporters.snippets import patches_with_snippet
+
+if TYPE_CHECKING:
+    from patchtool.workflow.exported_series import ExportedSeries
+
+USE = "put the patches beside recipe.yaml, and the lines of patches.yaml below its source; rattler-build build"
+
+_LINE_FEED = re.compile(rb"(?<!\r)\n")
+
+
+def export(series: ExportedSeries) -> Mapping[str, bytes]:
+    """Return the patches and the lines for ``recipe.yaml`` or ``meta.yaml``.
+
+    Raises:
+        InputError: rattler-build, which has a patch program of its own, would write other bytes.
+    """
+    for file in series.files:
+        states = [data for data in (file.before, file.after) if data is not None]
+        if any(b"\r\n" in data for data in states) and any(_LINE_FEED.search(data) for data in states):
+            raise _refused(file.path, "has more than one kind of line ending")
+        if b"" in states:
+            raise _refused(file.path, "is empty, before or after the series")
+        if len({data.endswith(b"\n") for data in states}) > 1:
+            raise _refused(file.path, "gains or loses its final newline")
+    return patches_with_snippet(series, "conda.yaml", "patches.yaml")
+
+
+def _refused(path: str, what: str) -> InputError:
+    return InputError(
+        f"{path} {what}, which rattler-build does not keep", hint="another format keeps it, such as quilt"
+    )

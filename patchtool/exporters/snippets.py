@@ -1,0 +1,56 @@
+"""Templates of what a recipe needs to apply the patches, for the formats that are a page long."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from patchtool.exporters.quilt import patch_text
+
+if TYPE_CHECKING:
+    from patchtool.workflow.exported_series import ExportedPatch, ExportedSeries
+
+_FOLDER = Path(__file__).parent / "templates"
+
+
+def patches_with_snippet(
+    series: ExportedSeries,
+    template: str,
+    name: str,
+    *,
+    folder: str = "",
+    text: Callable[[ExportedPatch], bytes] = patch_text,
+) -> dict[str, bytes]:
+    """Return the patches and one file that names them.
+
+    Args:
+        series: The series.
+        template: File name in ``templates``.
+        name: File name of what is made of it.
+        folder: Where the patches are, with a slash at the end.
+        text: Makes the text of a patch.
+    """
+    files = {f"{folder}{patch.info.name}.patch": text(patch) for patch in series.patches}
+    rows = [
+        {"info": patch.info, "file": path, "sha256": hashlib.sha256(data).hexdigest()}
+        for patch, (path, data) in zip(series.patches, files.items())
+    ]
+    return {**files, name: rendered(template, series=series, patches=rows).encode()}
+
+
+def rendered(template: str, **facts: Any) -> str:
+    """Fill in a template; HTML is escaped, and ``line`` makes a text one line."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape  # late: for some formats only
+
+    environment = Environment(
+        loader=FileSystemLoader(_FOLDER),
+        autoescape=select_autoescape(["html"]),
+        undefined=StrictUndefined,
+        keep_trailing_newline=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["line"] = lambda text: " ".join(text.split())
+    return environment.get_template(template).render(**facts)

@@ -1,0 +1,18 @@
+"""spack: patches, and the directives of a package that apply them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from patchtool.exporters.snippets import patches_with_snippet
+
+if TYPE_CHECKING:
+    from patchtool.workflow.exported_series import ExportedSeries
+
+USE = "put the patches beside package.py, and the lines of patches.py into its class"
+
+
+def export(series: ExportedSeries) -> Mapping[str, bytes]:
+    """Return the patches and the directives for ``package.py``."""
+    return patches_with_snippet(series, "spack.py", "patches.py")

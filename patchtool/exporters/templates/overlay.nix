@@ -1,0 +1,13 @@
+# {{ series.project }} {{ series.version }}
+final: prev: {
+  {{ series.project }} = prev.{{ series.project }}.overridePythonAttrs (old:
+    assert (old.version or "{{ series.release.version }}") == "{{ series.release.version }}";
+    {
+      patches = (old.patches or [ ]) ++ [
+{% for patch in patches %}
+        # {{ patch.info.title | line }}
+        ./{{ patch.file }}
+{% endfor %}
+      ];
+    });
+}
