@@ -105,7 +105,14 @@ def _native_modules_note(modules: Sequence[str]) -> list[str]:
 
 def _to_tree(session: Session, folder: Path, options: ApplyOptions) -> Report:
     from patchtool.adapters.worktree import write  # late: only a tree needs it
-    from patchtool.workflow.worktrees import open_read_only, open_recovered, render_on_worktree, worktree_report
+    from patchtool.workflow.worktrees import (
+        ADOPTED,
+        adopt_series,
+        open_read_only,
+        open_recovered,
+        render_on_worktree,
+        worktree_report,
+    )
 
     timeout = session.lock_timeout
     worktree, recovered = (open_read_only(folder), ()) if options.dry_run else open_recovered(folder, timeout)
@@ -115,6 +122,9 @@ def _to_tree(session: Session, folder: Path, options: ApplyOptions) -> Report:
             f"{folder} is {release}, the pin is {pin}",
             hint=f"patchtool rebase --to {release} moves the series to it; apply --force writes it nevertheless",
         )
+    if not options.dry_run and adopt_series(session, worktree):
+        recovered = (*recovered, ADOPTED)
+        worktree = open_recovered(folder, timeout)[0]
     looked = render_on_worktree(session, worktree, only=options.only, skip=options.skip)
     rendering, tree = looked.rendering, looked.tree
     notes = [*recovered, *session.notes(), *worktree.notes, *rendering.notes]

@@ -9,7 +9,7 @@ from patchtool.adapters.worktree import unapply as restore
 from patchtool.domain.report import OutputTree, Report
 from patchtool.workflow.session import Session
 from patchtool.workflow.tree_base import upstream_of_record
-from patchtool.workflow.worktrees import open_recovered
+from patchtool.workflow.worktrees import ADOPTED, adopt_series, open_recovered
 
 _DROPPED = ("the record of an earlier run was dropped: its series is not here any more",)
 
@@ -22,6 +22,8 @@ def unapply(session: Session, folder: Path) -> Report:
         folder: The folder that the series was applied to.
     """
     worktree, recovered = open_recovered(folder, session.lock_timeout)
+    if read_applied(worktree) is None and adopt_series(session, worktree):
+        recovered = (*recovered, ADOPTED)
     applied = read_applied(worktree)
     upstream = upstream_of_record(session, worktree, applied) if applied else {}
     paths = restore(worktree, upstream=upstream, lock_timeout=session.lock_timeout)

@@ -7,13 +7,15 @@ from pathlib import Path
 from shlex import quote
 from typing import NamedTuple
 
-from patchtool.adapters.worktree import Worktree
+from patchtool.adapters.worktree import Worktree, read_applied
+from patchtool.adapters.worktree.blockers import room_for
 from patchtool.adapters.worktree.running import Running, Shadow, shadows_beside
 from patchtool.domain import document_parts
 from patchtool.domain.errors import ExitCode
 from patchtool.domain.patch import PatchReport
 from patchtool.domain.release import Release
 from patchtool.domain.state import DiskState
+from patchtool.workflow.commits import branch_name
 from patchtool.workflow.session import Session
 from patchtool.workflow.worktrees import RenderedWorktree
 
@@ -40,6 +42,8 @@ class DiskAnswer(NamedTuple):
         left: Names of patches that an earlier run applied and that are not in the series any more.
         shadows: What runs instead of the files.
         way_back: The command that undoes an edit of a file that was patched, if there is one.
+        commits: Whether a series in a checkout is committed, as far as an earlier run tells.
+        branch_in_the_way: The command that makes room for the series' branch, if there is no room.
     """
 
     folder: Path
@@ -50,6 +54,8 @@ class DiskAnswer(NamedTuple):
     left: tuple[str, ...] = ()
     shadows: tuple[Shadow, ...] = ()
     way_back: str = ""
+    commits: bool = True
+    branch_in_the_way: str = ""
 
     @property
     def exit_code(self) -> ExitCode:
@@ -65,17 +71,18 @@ class DiskAnswer(NamedTuple):
         for state in _WORST_FIRST[:4]:
             if state in by_state:
                 return f"patchtool explain {by_state[state][0]} --tree {tree}"
-        if DiskState.EDITED in by_state and self.way_back:
-            return self.way_back
         release = self.worktree.release
         bytecode = [str(shadow.by) for shadow in self.shadows if shadow.is_bytecode]
         if bytecode and not any(state in by_state for state in _WORST_FIRST):
             return f"rm -- {' '.join(quote(name) for name in bytecode)}"
         if not self.left and not any(state in by_state for state in _WORST_FIRST):
             return None
+        if self.way_back:
+            return self.way_back
         if release is not None and release != self.pin:
             return f"patchtool rebase --to {release}"
-        return f"patchtool apply --tree {tree}"
+        option = "" if self.commits else " --no-commit"
+        return self.branch_in_the_way or f"patchtool apply --tree {tree}{option}"
 
     @property
     def sentence(self) -> str:
@@ -123,7 +130,10 @@ def answer_for(
         looked: What its patches are on disk.
         running: What an interpreter runs, if one was asked.
     """
-    series = looked.series
+    series, release = looked.series, worktree.release or session.project.pin.release
+    applied, branch = read_applied(worktree), f"refs/heads/{branch_name(release)}"
+    commits = worktree.checkout is None or applied is None or applied.branch is not None
+    in_the_way = "" if not commits or (series and series.base.changed) else room_for(worktree, branch, applied)
     paths = sorted({path for info in session.project.patches for path in info.targets})
     shadows = running.shadows(worktree, paths) if running else shadows_beside(worktree, paths)
     name = f"the sglang {worktree.release or ''} in {folder} that {running.python} runs" if running else str(folder)
@@ -136,4 +146,6 @@ def answer_for(
         tuple(series.left) if series else (),
         tuple(shadows),
         way_back=series.base.way_back if series else "",
+        commits=commits,
+        branch_in_the_way=in_the_way,
     )

@@ -71,6 +71,13 @@ class SeriesOnDisk:
         return self._render(self.patches) if self.base.changed else self.on_disk
 
     @property
+    def recognised(self) -> Rendering | None:
+        """The patches whose rendering is exactly what is on disk, where no record says so; None without any."""
+        if self.base.recorded or not self._exact:
+            return None
+        return self._render([info for info in self.patches if info.name in self._exact])
+
+    @property
     def complete(self) -> bool:
         """Whether what is on disk is exactly the whole series."""
         changing = frozenset(patch.info.name for patch in self.without.patches if patch.judgement.contents)

@@ -11,7 +11,9 @@ from shlex import quote
 from types import MappingProxyType
 from typing import NamedTuple
 
+from patchtool.adapters.git.repository import Repository
 from patchtool.adapters.worktree import Applied, AppliedState, Worktree, applied_state, read_applied, read_originals
+from patchtool.adapters.worktree.committed import files_below
 from patchtool.domain.lock import LockedRelease
 from patchtool.domain.ports import Tree
 from patchtool.workflow.rendering import OverlayTree
@@ -28,7 +30,7 @@ class TreeBase(NamedTuple):
         recorded: Digests of the patches that a record says are applied, by name; empty without a record that holds.
         changed: Files that are not as in ``tree``: True for those that are as an earlier run left them, False for those
             that were edited since.
-        moved: Whether HEAD is on another commit than the run left it on.
+        committed: Whether what changed the files are commits at HEAD that no record is about.
         upstream: Blob ids of the release's files, where the record does not hold as it is.
         way_back: The command that undoes an edit of a file that was patched; empty where there is none.
         notes: What the user should know, one sentence each.
@@ -37,7 +39,7 @@ class TreeBase(NamedTuple):
     tree: Tree
     recorded: Mapping[str, str] = _NONE
     changed: Mapping[str, bool] = MappingProxyType({})
-    moved: bool = False
+    committed: bool = False
     upstream: Mapping[str, str] = _NONE
     way_back: str = ""
     notes: tuple[str, ...] = ()
@@ -47,11 +49,14 @@ def recorded_base(session: Session, worktree: Worktree) -> TreeBase:
     """The folder without what the record of an earlier run says was written; nothing else is looked at."""
     applied = read_applied(worktree)
     if applied is None:
-        return TreeBase(worktree)
+        return _committed_base(worktree) or TreeBase(worktree)
     upstream = upstream_of_record(session, worktree, applied)
     state = applied_state(worktree, applied, upstream)
     if state.kind == "reverted":
         note = f"the series for {applied.release} that an earlier run applied is not here any more"
+        found = _committed_base(worktree)
+        if found:
+            return found._replace(upstream=upstream, notes=(note, *found.notes))
         return TreeBase(worktree, upstream=upstream, notes=(note,))
     changed = {path: kind == "patched" for path, kind in state.files.items() if kind in ("patched", "edited")}
     originals = {path: raw for path, raw in read_originals(worktree, applied).items() if path in changed}
@@ -61,10 +66,30 @@ def recorded_base(session: Session, worktree: Worktree) -> TreeBase:
         OverlayTree(worktree, _as_stored(worktree, originals)),
         {name: digest.removeprefix("sha256:") for name, digest in applied.patches},
         changed,
-        state.kind == "moved",
+        False,
         upstream,
         _way_back(worktree, applied, state) if state.kind == "edited" else "",
         (f"an earlier run applied the series here, {where}{edited}",),
+    )
+
+
+def _committed_base(worktree: Worktree) -> TreeBase | None:
+    """A checkout without the commits of a series that are at HEAD; None where none are."""
+    checkout, series = worktree.checkout, worktree.committed
+    if checkout is None or series is None:
+        return None
+    prefix = "" if worktree.base == worktree.root else f"{worktree.base.relative_to(worktree.root).as_posix()}/"
+    below = files_below(checkout, series.below)
+    contents = {f"python/{name.removeprefix(prefix)}": data for name, data in below.items() if name.startswith(prefix)}
+    names = {worktree.in_repository(path): path for path in contents}
+    edited = {names.get(name) for name in Repository(checkout).changed_paths(names)} if names else set()
+    return TreeBase(
+        OverlayTree(worktree, contents),
+        {name: digest.removeprefix("sha256:") for name, digest in series.patches},
+        {path: path not in edited for path in contents},
+        committed=True,
+        way_back=f"git -C {quote(str(worktree.root))} switch --detach {series.below}",
+        notes=("the commits of a series are at HEAD; this tool has no record of them here",),
     )
 
 
@@ -85,7 +110,7 @@ def _way_back(worktree: Worktree, applied: Applied, state: AppliedState) -> str:
 def upstream_of_record(session: Session, worktree: Worktree, applied: Applied) -> Mapping[str, str]:
     """Blob ids of the release's files, if the record of an earlier run is not simply what is on disk."""
     state, release = applied_state(worktree, applied), worktree.release
-    upgraded = worktree.checkout is None and release is not None and release.tag != applied.release
+    upgraded = worktree.checkout is None and release is not None and release.slug != applied.release
     holds = state.kind in ("intact", "moved") and not upgraded
     return _NONE if holds else upstream_ids(session, worktree, state.files)
 

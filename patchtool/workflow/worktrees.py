@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from patchtool.adapters.worktree import Worktree, open_worktree, recover
+from patchtool.adapters.git.repository import Repository
+from patchtool.adapters.worktree import Worktree, adopt, open_worktree, recover
 from patchtool.adapters.worktree.journal import Journal
+from patchtool.domain.errors import RefusedError
 from patchtool.domain.patch import PatchInfo
 from patchtool.domain.ports import Tree
 from patchtool.domain.release import Release
 from patchtool.domain.report import UpstreamReport
+from patchtool.workflow.commits import patch_commits
 from patchtool.workflow.disk_states import SeriesOnDisk, series_on_disk
 from patchtool.workflow.lock_comparison import render_series, with_recorded_locations
 from patchtool.workflow.proofs import proof_notes
@@ -46,6 +49,9 @@ def worktree_report(worktree: Worktree) -> UpstreamReport:
     return UpstreamReport(worktree.release, "tree", commit=worktree.head or "", project=worktree.package.name)
 
 
+ADOPTED = "the files are what the series makes of the release, and are recorded as such: no record was here"
+
+
 class RenderedWorktree(NamedTuple):
     """The series on a folder.
 
@@ -74,11 +80,40 @@ def render_on_worktree(
         skip: Names of patches to leave out.
     """
     patches, base = select_patches(session.project.patches, only, skip), recorded_base(session, worktree)
-    if not base.changed:
-        series = series_on_disk(session, worktree, base, _located(session, worktree, patches))
-        if series.complete:
-            return _rendered(session, worktree, series.base, patches, series)
+    if base.changed and not base.committed:
+        return _rendered(session, worktree, base, patches)
+    series = series_on_disk(session, worktree, base, _located(session, worktree, patches))
+    if series.complete:
+        return _rendered(session, worktree, series.base, patches, series)
+    if base.committed:
+        raise RefusedError(
+            f"the commits of another series are at HEAD of {worktree.root}, and no record of them is here",
+            hint=f"leave them ({base.way_back}), then run it again",
+        )
     return _rendered(session, worktree, base, patches)
+
+
+def adopt_series(session: Session, worktree: Worktree) -> bool:
+    """Record what is applied in a folder that has no record, where the files are exactly what the series makes.
+
+    Returns:
+        Whether something was recorded. Commits are not: git has them.
+    """
+    base = recorded_base(session, worktree)
+    if base.changed:
+        return False
+    series = series_on_disk(session, worktree, base, _located(session, worktree, session.project.patches))
+    if (found := series.recognised) is None or not _is_uncommitted(worktree, series.base.changed):
+        return False
+    originals = {path: series.base.tree.read(path) for path in series.base.changed}
+    release = (worktree.release or session.project.pin.release).slug
+    adopt(worktree, patch_commits(found), originals, release=release, lock_timeout=session.lock_timeout)
+    return True
+
+
+def _is_uncommitted(worktree: Worktree, paths: Iterable[str]) -> bool:
+    names = {worktree.in_repository(path) for path in paths} if worktree.checkout else set()
+    return not worktree.checkout or names <= set(Repository(worktree.checkout).changed_paths(names))
 
 
 def look_at_worktree(session: Session, worktree: Worktree) -> RenderedWorktree:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from patchtool.domain.errors import ExitCode
 from tests.commands.small_upstream import CACHE, SOURCE, SmallUpstream
 from tests.commands.trees import cache_of, clone_of, git, unpack
 
@@ -29,7 +30,7 @@ class Tree:
         self.upstream, self.kind = upstream, kind
         for version, text in (("1.1", NEWER), ("1.2", LANDED), ("1.3", CONFLICTING)):
             upstream.release(version, {CACHE: text})
-        upstream.run("fetch", "1.0", "1.1", "1.2", "1.3")
+        upstream.run("fetch", "1.0")
         site = unpack(upstream, "1.0", upstream.folder / "site") if kind == "site" else None
         self.path = site or clone_of(upstream, "1.0", "1.1", "1.2", "1.3")
 
@@ -47,6 +48,7 @@ class Tree:
         return done.code, done.states()
 
     def upgrade(self, version: str) -> None:
+        self.upstream.run("fetch", version)
         if self.kind == "site":
             unpack(self.upstream, version, self.path)
         elif self.kind == "files":
@@ -102,6 +104,16 @@ def applied(tree: Tree) -> None:
 
 def one(tree: Tree) -> None:
     tree.apply("--only", "dense")
+
+
+def forgotten(tree: Tree) -> None:
+    tree.apply()
+    tree.forget()
+
+
+def one_forgotten(tree: Tree) -> None:
+    tree.apply("--only", "tracking")
+    tree.forget()
 
 
 def taken_out(tree: Tree) -> None:
@@ -172,6 +184,8 @@ LIVES = [
     (nothing, 1, NEITHER),
     (applied, 0, BOTH),
     (one, 1, {**BOTH, "tracking": "not-applied"}),
+    (forgotten, 0, BOTH),
+    (one_forgotten, 1, {**BOTH, "dense": "not-applied"}),
     (taken_out, 1, {"dense": "edited", "tracking": "edited"}),
     (added_to, 1, {"dense": "edited", "tracking": "edited"}),
     (restored_by_hand, 1, NEITHER),
@@ -187,16 +201,15 @@ LIVES = [
 
 
 @pytest.mark.parametrize(("life", "code", "states"), LIVES, ids=[life.__name__ for life, *_ in LIVES])
-def test_states_are_those_of_the_bytes_on_disk(tree: Tree, life: Life, code: int, states: dict[str, str]) -> None:
+def test_states_are_those_of_the_bytes_and_lead_to_the_whole_series(
+    tree: Tree, life: Life, code: int, states: dict[str, str]
+) -> None:
     life(tree)
     before = tree.file.read_bytes()
     assert tree.status() == (code, states)
     assert tree.file.read_bytes() == before
-
-
-@pytest.mark.parametrize("life", [life for life, code, _ in LIVES if code < 3], ids=lambda life: life.__name__)
-def test_the_next_command_leads_to_the_whole_series(tree: Tree, life: Life) -> None:
-    life(tree)
+    if code == ExitCode.CONFLICT:
+        return
     followed = tree.follow()
     code, states = tree.status()
     assert (code, set(states.values()) <= {"applied", "landed"}) == (0, True), followed
@@ -228,3 +241,48 @@ def test_daily_round_restores_the_newer_release(tree: Tree) -> None:
     assert tree.status() == (0, BOTH)
     assert tree.upstream.run("unapply", "--tree", str(tree.path)).code == 0
     assert tree.file.read_bytes() == pristine
+
+
+@pytest.mark.parametrize(
+    ("pull", "code", "state"), [("merge", 1, "edited"), ("rebase", 0, "applied")], ids=["merge", "rebase"]
+)
+def test_series_stays_known_when_a_newer_release_is_pulled(
+    upstream: SmallUpstream, pull: str, code: int, state: str
+) -> None:
+    tree = Tree(upstream, "clone")
+    tree.apply()
+    git(tree.path, pull, "-q", "v1.1", *(["--no-edit"] if pull == "merge" else []))
+    assert tree.status() == (code, dict.fromkeys(BOTH, state))
+    head = git(tree.path, "rev-parse", "HEAD")
+    tree.follow()
+    assert tree.status()[0] == 0
+    kept = "patchtool-v1.0-before" if pull == "merge" else "HEAD"
+    assert git(tree.path, "rev-parse", kept) == head
+
+
+def test_unapply_recognises_the_series_without_a_record(upstream: SmallUpstream) -> None:
+    for kind in ("site", "files"):
+        tree = Tree(upstream, kind)
+        pristine = tree.file.read_bytes()
+        tree.apply()
+        tree.forget()
+        done = upstream.run("unapply", "--tree", str(tree.path))
+        assert (done.code, tree.file.read_bytes()) == (0, pristine)
+        assert "no record was here" in done.out
+
+
+def test_clone_of_a_patched_clone_has_the_series(upstream: SmallUpstream) -> None:
+    tree = Tree(upstream, "clone")
+    tree.apply()
+    git(upstream.folder, "clone", "-q", "clone", "copy")
+    tree.path = upstream.folder / "copy"
+    assert tree.status() == (0, BOTH)
+    again = upstream.run("apply", "--tree", str(tree.path))
+    assert "nothing to do" in again.out
+    tree.edit_patch()
+    assert tree.status() == (1, {**BOTH, "dense": "outdated"})
+    refused = upstream.run("apply", "--tree", str(tree.path))
+    assert refused.code == 2
+    assert "switch --detach" in refused.err
+    tree.follow()
+    assert tree.status() == (0, BOTH)

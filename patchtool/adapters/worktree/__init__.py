@@ -6,6 +6,7 @@ next run finishes or rolls back what a killed run left. `unapply` restores the b
 What the user edited since then is never overwritten: the run is refused and names the file.
 """
 
+from patchtool.adapters.worktree.adopting import adopt
 from patchtool.adapters.worktree.applied_state import AppliedState, applied_state, read_applied, read_originals
 from patchtool.adapters.worktree.journal import Applied, FileChange
 from patchtool.adapters.worktree.rollback import Recovery, recover, unapply
@@ -18,6 +19,7 @@ __all__ = [
     "FileChange",
     "Recovery",
     "Worktree",
+    "adopt",
     "applied_state",
     "open_worktree",
     "read_applied",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from shlex import quote
 from typing import TYPE_CHECKING, NamedTuple
 
 from patchtool.adapters.git.plumbing import REGULAR
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
     from patchtool.adapters.git.repository import IndexEntry, Repository
+    from patchtool.adapters.worktree.journal import Applied
     from patchtool.adapters.worktree.worktree import Worktree
 
 READ_ONLY_HINT = "make it writable, run as its owner, or use --output for a tree of your own"
@@ -76,6 +78,31 @@ def _unsafe_path(worktree: Worktree, path: str, *, create: bool) -> Blocker | No
     if create:
         return Blocker(f"{path} exists already", "remove it, or bring the tree to the release the series is for")
     return None if current.is_file() else Blocker(f"{path} is not a file", "correct the patch's targets")
+
+
+def room_for(worktree: Worktree, branch: str, earlier: Applied | None) -> str:
+    """The command that makes room for a branch; empty where there is room, or an earlier run's branch is replaced.
+
+    Args:
+        worktree: The worktree.
+        branch: Full name of the branch.
+        earlier: What an earlier run applied.
+    """
+    repository = worktree.repository
+    if repository is None:
+        return ""
+    tip = repository.branch_tip(branch)
+    taken = repository.branches_in_the_way(branch)
+    if tip is not None and not (earlier and earlier.branch == branch and earlier.commits[-1] == tip):
+        taken = [branch.removeprefix("refs/heads/"), *taken]
+    if not taken:
+        return ""
+    name = free = f"{taken[0].replace('/', '-')}-before"
+    number = 1
+    while repository.branch_tip(f"refs/heads/{free}") is not None:
+        number += 1
+        free = f"{name}-{number}"
+    return f"git -C {quote(str(worktree.root))} branch -m {taken[0]} {free}"
 
 
 def blockers_in_git(

@@ -123,12 +123,18 @@ class Journal:
 
     def begin(self, planned: Applied, originals: dict[str, bytes | None]) -> None:
         """Record a write before its first change to the worktree; on disk when this returns."""
+        self._write(self._pending, planned, originals)
+
+    def adopt(self, found: Applied, originals: dict[str, bytes | None]) -> None:
+        """Record a series that was found in the worktree; on disk when this returns."""
+        self._write(self._applied, found, originals)
+
+    def _write(self, record: Path, applied: Applied, originals: dict[str, bytes | None]) -> None:
         (self.folder / "originals").mkdir(exist_ok=True)
-        for change in planned.files:
+        for change in applied.files:
             if (original := originals[change.path]) is not None:
                 atomic_write(self.folder / change.original, original)
-        record = json.dumps({"schema": _SCHEMA, **asdict(planned)}, indent=1)
-        atomic_write(self._pending, record.encode())
+        atomic_write(record, json.dumps({"schema": _SCHEMA, **asdict(applied)}, indent=1).encode())
 
     def finish(self) -> None:
         """Complete the pending write."""

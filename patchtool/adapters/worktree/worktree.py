@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from patchtool.adapters.files import safe_join
 from patchtool.adapters.git.checkout import discover
 from patchtool.adapters.git.repository import Repository
+from patchtool.adapters.worktree.committed import CommittedSeries, committed_series
 from patchtool.adapters.worktree.journal import Journal
 from patchtool.adapters.worktree.layout import find_package
 from patchtool.adapters.worktree.ownership import foreign, free_name
@@ -83,7 +84,15 @@ class Worktree:
             return release_from_files(self.package)
         applied = Journal(self.state_dir).applied()
         commit = applied.head if applied and self.head in applied.commits else self.head
-        return release_from_tags(self.checkout.tags(commit or "HEAD")) or release_from_files(self.package)
+        tags = self.checkout.tags(commit or "HEAD")
+        if not tags and self.committed:
+            tags = self.checkout.tags(self.committed.below)
+        return release_from_tags(tags) or release_from_files(self.package)
+
+    @cached_property
+    def committed(self) -> CommittedSeries | None:
+        """The series whose commits are at HEAD, whoever made them; None where HEAD is another commit."""
+        return committed_series(self.checkout) if self.checkout else None
 
     def blob_ids(self, paths: Iterable[str]) -> dict[str, str]:
         """SHA-1 blob ids of those paths that exist as regular files."""

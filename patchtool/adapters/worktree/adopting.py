@@ -1,0 +1,80 @@
+"""Record a series that is in a worktree without a record, because an image or another user was patched with it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from patchtool.adapters.files import LOCK_TIMEOUT
+from patchtool.adapters.git.commits import digest
+from patchtool.adapters.worktree.installed import RecordEntry, entry_of, record_entries
+from patchtool.adapters.worktree.journal import Applied, FileChange, Journal
+from patchtool.adapters.worktree.rollback import locked_worktree
+from patchtool.adapters.worktree.swap import disk_id
+from patchtool.domain.objects import MISSING, blob_id
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from patchtool.adapters.git.commits import PatchCommit
+    from patchtool.adapters.worktree.worktree import Worktree
+
+_PERMISSIONS = 0o644
+
+
+def adopt(
+    worktree: Worktree,
+    commits: Sequence[PatchCommit],
+    originals: Mapping[str, bytes | None],
+    *,
+    release: str,
+    lock_timeout: float = LOCK_TIMEOUT,
+) -> None:
+    """Record that the files on disk are those of a series, so that it can be unapplied and replaced.
+
+    Args:
+        worktree: The worktree; its files are exactly what the commits make of the originals.
+        commits: The series, in order.
+        originals: The content of every file that it changes, before, as git stores it; None for one that it creates.
+        release: For the record.
+        lock_timeout: Seconds to wait for another run.
+    """
+    with locked_worktree(worktree, lock_timeout) as current:
+        journal = Journal(current.state_dir)
+        if journal.applied() or journal.pending():
+            return
+        crlf = current.line_endings({path: raw for path in originals if (raw := current.raw(path)) is not None})
+        on_disk = {
+            path: data.replace(b"\n", b"\r\n") if data is not None and path in crlf else data
+            for path, data in originals.items()
+        }
+        stored = current.blob_ids(originals)
+        entries = {path: _true_entry(current, path) for path in originals}
+        files = tuple(
+            FileChange(
+                path,
+                before=MISSING if original is None else blob_id(original),
+                after=stored.get(path, MISSING),
+                disk_before="" if (before := on_disk[path]) is None else blob_id(before),
+                disk_after=disk_id(current, path),
+                original=f"originals/{number}",
+                mode=file.stat().st_mode & 0o777 if (file := current.on_disk(path)).exists() else _PERMISSIONS,
+                record_before=_was_recorded(entry, before),
+                record_after=entry,
+            )
+            for number, (path, original) in enumerate(sorted(originals.items()))
+            for entry in (entries[path],)
+        )
+        patches = tuple((patch.trailer("Patchtool-Patch"), patch.trailer("Patchtool-Digest")) for patch in commits)
+        found = Applied(release, digest(commits), patches, files, head=current.head, head_branch=current.branch)
+        journal.adopt(found, on_disk)
+
+
+def _true_entry(worktree: Worktree, path: str) -> RecordEntry:
+    """What the installer recorded for a file, if that is true."""
+    name, content = path.removeprefix("python/"), worktree.raw(path)
+    entry = record_entries(worktree.base, {name}).get(name, RecordEntry())
+    return entry if content is not None and entry.describes(content) else RecordEntry()
+
+
+def _was_recorded(entry: RecordEntry, before: bytes | None) -> RecordEntry:
+    return entry_of(before, entry) if before is not None and entry.hash else RecordEntry()
