@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 import shutil
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 import pytest
 
+import patchtool.semantic
+from patchtool.domain.patch import Judgement, PatchInfo
+from patchtool.semantic.judge import judge_files
+from patchtool.semantic.load import load_draft
 from tests.commands.small_upstream import CACHE, SOURCE, SmallUpstream
 
 GUIDE = (Path(__file__).parents[1] / "patches" / "README.md").read_text()
@@ -19,6 +25,9 @@ UPSTREAM, DIFF = (
     re.findall(rf"^```{kind}\n(.*?)```", GUIDE, re.DOTALL | re.MULTILINE)[0] for kind in ("python", "diff")
 )
 PATCHED = UPSTREAM.replace("len(batch.reqs)", "max(len(batch.reqs), 1)")
+VOCABULARY = GUIDE[GUIDE.index("## The vocabulary") :]
+STORE, BASE = re.findall(r"```python\n(.*?)```", VOCABULARY, re.DOTALL)[:2]
+EXAMPLES = re.findall(r"```python\n((?:(?!```).)*?)```\n\n```(diff|text)\n(.*?)```", VOCABULARY, re.DOTALL)
 CODEMODS = [text for path, text in FILES if path.endswith("codemod.py")]
 
 
@@ -79,3 +88,43 @@ def test_the_patch_is_a_libcst_command(guide: SmallUpstream, codemod: str) -> No
     assert file.read_text() == PATCHED
     done = subprocess.run(argv, cwd=guide.project, capture_output=True, text=True, check=False)
     assert (done.returncode, "empty_batch is landed" in done.stderr) == (0, True)
+
+
+def judged(rule: str, store: str, scope: str = "") -> Judgement:
+    """What an example of the vocabulary decides."""
+    body = (f"scope = {scope!r}\n" if scope else "") + rule
+    imports = "from patchtool.semantic import *\nfrom patchtool.semantic import SemanticPatch\n"
+    text = f"{imports}class Example(SemanticPatch):\n{textwrap.indent(body, '    ')}"
+    info = PatchInfo("example", "", "", "", ("store.py",), reads=("base.py",))
+    return judge_files(info, load_draft(text), {"store.py": store.encode(), "base.py": BASE.encode()})
+
+
+@pytest.mark.parametrize(("rule", "diff"), [(rule, shown) for rule, kind, shown in EXAMPLES if kind == "diff"])
+def test_edit_of_the_vocabulary_changes_the_lines_below_it(rule: str, diff: str) -> None:
+    judgement = judged(rule, STORE)
+    assert judgement.state.value == "applied", f"{judgement.reason}: {judgement.detail}{judgement.trace}"
+    after = (judgement.contents["store.py"] or b"").decode()
+    lines = difflib.unified_diff(STORE.splitlines(), after.splitlines(), lineterm="", n=0)
+    assert [line for line in lines if not line.startswith(("---", "+++", "@@"))] == diff.splitlines()
+    assert judged(rule, after).state.value == "landed"
+
+
+@pytest.mark.parametrize(("rule", "decided"), [(rule, shown) for rule, kind, shown in EXAMPLES if kind == "text"])
+def test_rule_of_the_vocabulary_decides_what_stands_below_it(rule: str, decided: str) -> None:
+    for line in decided.splitlines():
+        scope, expected = line.split()
+        judgement = judged(rule, STORE, scope)
+        assert (judgement.reason or judgement.state.value) == expected, (scope, judgement)
+
+
+@pytest.mark.parametrize("name", patchtool.semantic.__all__)
+def test_every_exported_name_is_in_the_guide(name: str) -> None:
+    assert re.search(rf"`[^`\n]*\b{name}\b[^`\n]*`|^[^\n`]*\b{name}\(", GUIDE, re.MULTILINE), name
+
+
+def test_vocabulary_has_an_example_for_every_edit() -> None:
+    shown = " ".join(rule for rule, _, _ in EXAMPLES)
+    edits = [name for name in patchtool.semantic.__all__ if name.startswith(("add_", "remove", "insert_"))]
+    assert len(EXAMPLES) > len(edits) > 10
+    for name in [*edits, "replace", "rename", "wrap"]:
+        assert f"{name}(" in shown, name

@@ -89,7 +89,9 @@ def main(argv: Sequence[str]) -> int:
         if isinstance(error, _Bug) and {"-v", "--verbose"} & set(front):
             import traceback
 
-            traceback.print_exc()
+            from patchtool.cli.reports.words import shown
+
+            sys.stderr.write(shown(traceback.format_exc()))
     from patchtool.cli.output import show_error
 
     return show_error(error, verb, as_json="--json" in front)

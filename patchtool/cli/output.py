@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import sys
 from typing import TYPE_CHECKING, Any
 
 from patchtool.cli.reports.text import error_text, report_text
+from patchtool.cli.reports.words import is_plain, shown, without_commands
 from patchtool.domain.report import SCHEMA
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def show(report: Report, options: OutputOptions, *, markdown: bool = False) -> i
     try:
         if report.kind == "diff" and not options.quiet and not options.json:
             # Notes go to stderr, so that stdout is a diff and nothing else.
-            sys.stderr.write("".join(f"note: {note}\n" for note in report.notes))
+            sys.stderr.write(shown("".join(f"note: {note}\n" for note in report.notes)))
         _write(_formatted(report, options, markdown))
     except BrokenPipeError:
         silence_stdout()
@@ -46,7 +46,8 @@ def show_error(error: PatchtoolError, verb: str | None, *, as_json: bool) -> int
         if as_json:
             body = {"message": error.message, "cause": error.cause, "hint": error.hint}
             _write(_json({"schema": SCHEMA, "verb": verb, "exit_code": int(error.exit_code), "error": body}))
-        sys.stderr.write(error_text(error))
+        text = shown(error_text(error))
+        sys.stderr.write(without_commands(text) if os.environ.get("GITHUB_ACTIONS") else text)
     except BrokenPipeError:
         silence_stdout()
     return int(error.exit_code)
@@ -57,7 +58,7 @@ def show_waiting(*, quiet: bool) -> Callable[[str], None]:
 
     def tell(sentence: str) -> None:
         if not quiet:
-            sys.stderr.write(f"note: {sentence}\n")
+            sys.stderr.write(f"note: {shown(sentence)}\n")
             sys.stderr.flush()
 
     return tell
@@ -79,7 +80,9 @@ def _formatted(report: Report, options: OutputOptions, markdown: bool) -> str:
         return _json(report.to_json())
     color = use_color(options)
     if report.kind != "survey":
-        return report_text(report, verbose=options.verbose, quiet=options.quiet, color=color)
+        text = report_text(report, verbose=options.verbose, quiet=options.quiet, color=color)
+        # A diff goes into a file as it is, with upstream's bytes; a terminal must not obey them.
+        return text if report.kind == "diff" and not sys.stdout.isatty() else shown(text, color=color)
     if markdown:
         from patchtool.cli.reports.markdown import survey_markdown
 
@@ -94,8 +97,9 @@ def _formatted(report: Report, options: OutputOptions, markdown: bool) -> str:
 
 def _json(document: dict[str, Any]) -> str:
     text = json.dumps(document, indent=2, ensure_ascii=False)
-    # Bytes of upstream that are not UTF-8 are surrogates here; the document must be UTF-8 all the same.
-    return (json.dumps(document, indent=2) if re.search("[\ud800-\udfff]", text) else text) + "\n"
+    # Bytes of upstream that are not UTF-8 are surrogates here; the document must be UTF-8 all the same, and a terminal
+    # may show it.
+    return (text if is_plain(text) else json.dumps(document, indent=2)) + "\n"
 
 
 def _write(text: str) -> None:

@@ -6,6 +6,8 @@ import sys
 import time
 from collections.abc import Callable
 
+from patchtool.cli.reports.words import visible
+
 _DELAY = 1.0
 _INTERVAL = 0.1
 
@@ -36,5 +38,5 @@ class _Line:
             self.started, self.shown = now, 0.0
         elif now - self.started > _DELAY and now - self.shown > _INTERVAL:
             self.shown = now
-            sys.stderr.write(f"\r\x1b[K{label} {100 * done // max(total, 1)}%")
+            sys.stderr.write(f"\r\x1b[K{visible(label)} {100 * done // max(total, 1)}%")
             sys.stderr.flush()

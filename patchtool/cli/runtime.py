@@ -125,9 +125,10 @@ def with_test_outputs(report: Report, matrix: MatrixRun, *, junit: str, annotate
     text = run_text(run, verbose=options.output.verbose, color=output.use_color(options.output))
     if annotate:
         from patchtool.cli.reports.github import github_annotations
+        from patchtool.cli.reports.words import without_commands
 
         tests = (verdict.result.cell.test for verdict in matrix.verdicts)
-        text += github_annotations(run, {test.name: test.path for test in tests}, Path.cwd())
+        text = without_commands(text) + github_annotations(run, {test.name: test.path for test in tests}, Path.cwd())
     report = report._replace(text=text)
     if target is None:
         return report

@@ -11,7 +11,7 @@ from patchtool.domain.patch import Candidate, Change, GoalEvidence, Judgement, P
 from patchtool.domain.ports import Tree
 from patchtool.domain.release import Release
 from patchtool.domain.state import State
-from patchtool.semantic.judging.absence import doubts
+from patchtool.semantic.judging.beyond_the_file import with_doubts, with_inherited
 from patchtool.semantic.judging.candidates import nearest_code
 from patchtool.semantic.judging.decide import Decision, decide
 from patchtool.semantic.judging.examine import RuleVerdict, examine
@@ -88,28 +88,21 @@ def _judge(
     if not decision.state.changes_tree and decision.state is not State.LANDED:
         return judgement
     if decision.state is State.LANDED:
-        judgement = _doubted(info, verdicts, tree, judgement)
+        judgement = with_doubts(info, verdicts, tree, judgement)
         if judgement.state is not State.LANDED:
             return judgement
+    judgement = with_inherited(verdicts, targets.sources, tree, judgement)
+    if judgement.state is not decision.state:
+        return judgement
     missing, notes = missing_facts(patch.facts, tree)
     judgement = judgement._replace(notes=(*judgement.notes, *notes, *files.notes), used_reads=bool(patch.facts))
     if missing:
         return judgement.with_state(State.CONFLICT, "fact-missing", missing)
     if not decision.state.changes_tree:
         return judgement
-    judgement = _render(patch, rules, kinds, decision, targets, files, judgement, tree)
-    return _look_up_imports(judgement, targets, tree)
-
-
-def _doubted(info: PatchInfo, verdicts: Sequence[RuleVerdict], tree: Tree, judgement: Judgement) -> Judgement:
-    """Refuse, or annotate, what landed only because something is absent."""
-    found, searched = doubts(info, verdicts, tree)
-    judgement = judgement._replace(searched_tree=judgement.searched_tree or searched)
-    certain = next((doubt for doubt in found if doubt.certain), None)
-    if certain is not None:
-        return judgement.with_state(State.CONFLICT, "code-moved", certain.detail)
-    notes = tuple(f"landed by absence: {doubt.detail}" for doubt in found)
-    return judgement._replace(notes=(*judgement.notes, *notes))
+    written: dict[str, Source] = {}
+    judgement = _render(patch, rules, kinds, decision, targets, files, judgement, tree, written)
+    return _look_up_imports(judgement, written, targets, tree)
 
 
 def _render(
@@ -121,7 +114,9 @@ def _render(
     files: WholeFiles,
     judgement: Judgement,
     tree: Tree,
+    parsed: dict[str, Source],
 ) -> Judgement:
+    """Write the edits and judge the result; adds the written files, by path, to those that are parsed."""
     from patchtool.semantic.writing.comments import lost_comments  # late: a landed patch writes nothing
     from patchtool.semantic.writing.renaming import check_renames
     from patchtool.semantic.writing.write import write_rules
@@ -135,6 +130,7 @@ def _render(
     if outcome.state is not State.LANDED:
         detail = f"after writing: {outcome.detail or outcome.state.value}"
         return judgement.with_state(State.CONFLICT, "result-not-landed", detail)
+    parsed.update({source.path: source for source in after.values()})
     changed = [(old, after[named]) for named, old in targets.sources.items() if after[named].data != old.data]
     changes = tuple(Change(old.path, blob_id(old.data), blob_id(new.data)) for old, new in changed)
     changes += tuple(Change(path, MISSING, blob_id(data)) for path, data in files.missing.items())
@@ -154,14 +150,16 @@ def _render(
     return rendered
 
 
-def _look_up_imports(judgement: Judgement, targets: Targets, tree: Tree) -> Judgement:
+def _look_up_imports(judgement: Judgement, parsed: Mapping[str, Source], targets: Targets, tree: Tree) -> Judgement:
     """Refuse a rendering that imports what the tree does not have; a case has no tree to look in."""
     if not judgement.contents or isinstance(tree, _FewFilesTree):
         return judgement
     before = {source.path: source.data for source in targets.sources.values()}  # their trees hold the edits by now
-    after = {path: Source.parse(path, data) for path, data in judgement.contents.items() if data is not None}
+    contents = {path: data for path, data in judgement.contents.items() if data is not None}
+    after = {path: parsed.get(path) or Source.parse(path, data) for path, data in contents.items()}
     lookup = look_up_imports(before, after, tree)
-    judgement = judgement._replace(notes=(*judgement.notes, *lookup.notes), looked_up=lookup.looked_up)
+    looked_up = tuple(sorted({*judgement.looked_up, *lookup.looked_up}))
+    judgement = judgement._replace(notes=(*judgement.notes, *lookup.notes), looked_up=looked_up)
     return judgement.with_state(State.CONFLICT, "import-missing", lookup.missing) if lookup.missing else judgement
 
 

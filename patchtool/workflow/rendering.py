@@ -157,7 +157,7 @@ def render(
         changed = {path: blob_id(data) for path, data in contents.items() if data is not None}
         return _judge(info, OverlayTree(tree, contents), {**kept, **changed}, release, cache, judge)
 
-    return Rendering(tuple(Series(judge_on, ids).judge(patches)))
+    return Rendering(tuple(Series(judge_on, ids, tree.read).judge(patches)))
 
 
 class _NotCachedError(Exception):
@@ -190,25 +190,29 @@ def _judge(
     """Look a judgement up, or make it and cache it.
 
     The key holds the blob ids of the targets, those of the whole footprint if the judgement read more than the targets,
-    or the commit of the tree if it searched all of it. Before it is made that is not known, so all keys are tried.
+    or the commit of the tree if it searched all of it. Before it is made that is not known, so all keys are tried. A
+    judgement that looked further files up is kept by the commit as well: there they need not be compared.
     """
     if cache is None:
         return judge(info, tree, release)
-    complete = _predates(release, info) or all(
-        path in ids for path in info.edited
-    )  # else a file that moved is searched
+    whole = _key(info, ids, release, (), tree.snapshot) if tree.snapshot else None
+    cached = cache.get(whole) if whole else None
+    if cached is not None:
+        return cached
+    # A target that moved is searched for in the whole tree.
+    complete = _predates(release, info) or all(path in ids for path in info.edited)
     paths = (info.targets, info.footprint) if complete else ()
     keys = [_key(info, ids, release, chosen) for chosen in paths]
-    snapshot = tree.snapshot
-    whole = _key(info, ids, release, (), snapshot) if snapshot else None
-    for key in dict.fromkeys([*keys, *([whole] if whole else [])]):
-        cached = cache.get(key)
-        if cached is not None and _still_there(cached, tree):
-            return cached
-    judgement = judge(info, tree, release)
-    wanted = whole if judgement.searched_tree or not complete else keys[judgement.used_reads]
-    if judgement.state is not State.CRASHED and wanted is not None:
-        cache.put(wanted, judgement)
+    found = (judgement for key in dict.fromkeys(keys) if (judgement := cache.get(key)) is not None)
+    cached = next((judgement for judgement in found if _still_there(judgement, tree)), None)
+    judgement = judge(info, tree, release) if cached is None else cached
+    if judgement.state is State.CRASHED:
+        return judgement
+    wide = judgement.searched_tree or not complete
+    if whole and (wide or judgement.looked_up):
+        cache.put(whole, judgement)
+    if cached is None and not wide:
+        cache.put(keys[judgement.used_reads], judgement)
     return judgement
 
 

@@ -2,12 +2,14 @@
 
 A patch is judged on the tree that the patches before it left, because that is what it is written to. Where those
 patches changed its files, it is also judged without them: whether it landed is a question about upstream alone, and
-where the two judgements differ, the report names the patches that made the difference.
+where the two judgements differ, the report names the patches that made the difference. This is left out where they
+cannot differ in what counts: it applies, nothing of it is there, and it uses and edits nothing that they changed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from patchtool.domain.errors import ExitCode
@@ -19,6 +21,7 @@ Contents = Mapping[str, bytes | None]
 JudgeOn = Callable[[PatchInfo, Contents], Judgement]
 """Judges a patch on upstream's tree with these files replaced."""
 
+_WORD = re.compile(rb"[^\W\d]\w*")
 _SATISFIES_REQUIREMENT = (State.APPLIED, State.LANDED, State.PARTIAL, State.DRIFTED)
 
 
@@ -35,10 +38,12 @@ class Series:
     Args:
         judge_on: Judges one patch on one tree.
         present: The paths of all footprints that upstream has.
+        read: Returns upstream's bytes of a path, or None.
     """
 
-    def __init__(self, judge_on: JudgeOn, present: Collection[str]) -> None:
+    def __init__(self, judge_on: JudgeOn, present: Collection[str], read: Callable[[str], bytes | None]) -> None:
         self._judge_on = judge_on
+        self._read = read
         self._present = present
         self._subsets: dict[tuple[str, ...], Contents] = {}
         self._judgements: dict[tuple[object, ...], Judgement] = {}
@@ -47,19 +52,26 @@ class Series:
         """Judge patches in order."""
         layers = [_Layer("", {})]
         reports: list[PatchReport] = []
-        sites: dict[str, set[tuple[str, int, str]]] = {}
         for info in patches:
             judgement = _blocked(info, reports) or self._in_series(info, layers, reports)
-            if not info.requires and judgement.state.changes_tree:
-                # On upstream's tree, so that the line numbers of all patches are comparable.
-                sites[info.name] = {(site.path, site.line, site.symbol) for site in self._on(info, {}).sites}
-                shared = [name for name in sites if name != info.name and sites[name] & sites[info.name]]
-                if shared and not judgement.notes:
-                    judgement = _with_note(judgement, f"{_named(shared)} edits the same place")
+            if not info.requires and not judgement.notes and (shared := self._at_same_place(info, judgement, reports)):
+                judgement = _with_note(judgement, f"{_named(shared)} edits the same place")
             if judgement.contents:
                 layers.append(_Layer(info.name, {**layers[-1].contents, **judgement.contents}))
             reports.append(PatchReport(info, judgement))
         return reports
+
+    def _at_same_place(self, info: PatchInfo, judgement: Judgement, earlier: Sequence[PatchReport]) -> list[str]:
+        """Name the patches that edit a statement that this one edits, too."""
+        if not judgement.state.changes_tree:
+            return []
+        near = [r.info for r in earlier if not r.info.requires and _meets(judgement, r.judgement)]
+        own = self._places(info) if near else set()
+        return [each.name for each in near if own & self._places(each)]
+
+    def _places(self, info: PatchInfo) -> set[tuple[str, int, str]]:
+        """The sites of a patch on upstream's tree, so that the line numbers of all patches are comparable."""
+        return {(site.path, site.line, site.symbol) for site in self._on(info, {}).sites}
 
     def _on(self, info: PatchInfo, contents: Contents) -> Judgement:
         key = (info.name, *sorted(self._relevant(info, contents).items()))
@@ -71,6 +83,8 @@ class Series:
         stacked = self._on(info, layers[-1].contents)
         if not self._relevant(info, layers[-1].contents) or stacked.state is State.CRASHED:
             return stacked
+        if self._is_independent(stacked, layers[-1].contents, [each.judgement for each in earlier]):
+            return stacked
         required = required_by(info, [report.info for report in earlier])
         below = self._contents_of(required)
         alone = self._on(info, below)
@@ -81,6 +95,20 @@ class Series:
             return stacked if stacked.contents else alone
         others = self._others(info, layers, {each.name for each in required})
         return _compare(upstream, alone, stacked, others)
+
+    def _is_independent(self, judgement: Judgement, below: Contents, earlier: Sequence[Judgement]) -> bool:
+        """Whether a patch applies in full, away from the places of earlier ones, and uses no name that they bring."""
+        if judgement.state is not State.APPLIED or any(goal.held_before for goal in judgement.goals):
+            return False
+        changing = [each for each in earlier if each.contents]
+        if any(not each.sites or _meets(judgement, each) for each in changing):
+            return False
+        for path, data in judgement.contents.items():
+            stacked = (below.get(path) or b"").splitlines()
+            brought = _words(stacked) - _words((self._read(path) or b"").splitlines())
+            if path in below and brought & _words({*(data or b"").splitlines()}.difference(stacked)):
+                return False
+        return bool(judgement.sites)
 
     def _relevant(self, info: PatchInfo, contents: Contents) -> Contents:
         """Those of the changed files that a judgement of the patch may read."""
@@ -107,6 +135,16 @@ class Series:
             previous = evidence
         names = [name for name in names if name not in required] or names or [each.patch for each in layers[1:]]
         return _named(names)
+
+
+def _meets(one: Judgement, other: Judgement) -> bool:
+    """Whether two patches have sites in one definition, or in one that contains the other."""
+    pairs = [(f"{a.path}:{a.symbol}.", f"{b.path}:{b.symbol}.") for a in one.sites for b in other.sites]
+    return any(a.startswith(b.removesuffix(":.")) or b.startswith(a.removesuffix(":.")) for a, b in pairs)
+
+
+def _words(lines: Iterable[bytes]) -> set[bytes]:
+    return {word for line in lines for word in _WORD.findall(line)}
 
 
 def _blocked(info: PatchInfo, earlier: Sequence[PatchReport]) -> Judgement | None:

@@ -10,7 +10,7 @@ FILES = {each.result.cell.test.name: each.result.cell.test.path for each in verd
 
 def test_disputes_unexpected_and_blocked_cells_are_annotated() -> None:
     lines = github_annotations(run(), FILES, ROOT).splitlines()
-    garbage = "got \x1b[31m1\x00\ufffe, want <2> & 100%25%0Amore"
+    garbage = "got \\x1b[31m1\\x00\\ufffe, want <2> & 100%25%0Amore"
     failed = "failed, expected green."
     emulated = "v0.5.13/emulated"
     assert lines == [

@@ -4,6 +4,7 @@
 
 import shutil
 import subprocess
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -203,3 +204,15 @@ def test_new_drafts_a_deletion_that_check_accepts_and_that_applies(legacy: Small
     assert (legacy.project / "patches/drafted/deleted" / OLD).read_text() == LEGACY
     assert legacy.run("status", "--json").states()["drafted"] == "applied"
     assert "patches/drafted" not in legacy.run("check").out
+
+
+def test_exports_delete_the_file(legacy: SmallUpstream, tmp_path: Path) -> None:
+    exported = legacy.run("export", "quilt", "mbox", "--output", str(tmp_path / "out"))
+    assert exported.code == 0, exported.err
+    diffs = [file.read_text() for file in (tmp_path / "out").rglob("*") if "no_legacy" in file.name]
+    assert diffs
+    assert all("deleted file mode 100644" in diff for diff in diffs)
+    wheels = legacy.run("export", "wheel", "--output", str(tmp_path / "wheels"))
+    assert wheels.code == 0, wheels.err
+    (wheel,) = (tmp_path / "wheels").rglob("*.whl")
+    assert OLD.removeprefix("python/") not in zipfile.ZipFile(wheel).namelist()

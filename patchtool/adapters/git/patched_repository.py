@@ -240,7 +240,7 @@ def _verify(git: Git, new: Path, commits: Sequence[PatchCommit]) -> None:
     # The times of all files were changed, so git reads them again.
     refreshed = git.run("update-index", "--refresh", check=False)
     differing = refreshed.stdout.decode(errors="replace").splitlines() + [
-        path for path, data in final_contents(commits).items() if (new / path).read_bytes() != data
+        path for path, data in final_contents(commits).items() if _bytes_of(new / path) != data
     ]
     if refreshed.code or differing:
         raise EnvironmentFault(
@@ -248,6 +248,10 @@ def _verify(git: Git, new: Path, commits: Sequence[PatchCommit]) -> None:
             hint="check the disk, then run it again; nothing was changed",
             cause="\n".join(differing[:5]) or refreshed.stderr.decode(errors="replace"),
         )
+
+
+def _bytes_of(file: Path) -> bytes | None:
+    return file.read_bytes() if file.is_file() else None
 
 
 def _set_older_times(new: Path) -> None:

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from itertools import groupby
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET  # written only, never parsed
 
 from patchtool.cli.reports.run import SKIPPED, STUCK, UNEXPECTED, version
+from patchtool.cli.reports.words import escaped
 
 if TYPE_CHECKING:
     from patchtool.cli.reports.run import CellRecord, ProofRecord, Run
-
-_FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""What XML 1.0 cannot hold, not even escaped."""
 
 
 def junit_xml(run: Run) -> bytes:
@@ -28,12 +25,12 @@ def junit_xml(run: Run) -> bytes:
         return f"{cell.release}/{cell.tier}"
 
     for name, cells in groupby(sorted(run.cells, key=suite_of), suite_of):
-        suite = ET.SubElement(root, "testsuite", name=name)
+        suite = ET.SubElement(root, "testsuite", name=escaped(name))
         for cell in cells:
             _cell(suite, cell)
     ordered = sorted(run.proofs, key=lambda proof: version(proof.release))
     for release, proofs in groupby(ordered, lambda proof: proof.release):
-        suite = ET.SubElement(root, "testsuite", name=f"{release}/proofs")
+        suite = ET.SubElement(root, "testsuite", name=escaped(f"{release}/proofs"))
         for proof in proofs:
             _proof(suite, proof)
     for suite in root:
@@ -49,7 +46,9 @@ def junit_xml(run: Run) -> bytes:
 def _cell(suite: ET.Element, cell: CellRecord) -> None:
     group, _, function = cell.test.partition("::")
     classname = f"{'+'.join(cell.patches) or 'pristine'}.{group}"
-    case = ET.SubElement(suite, "testcase", classname=classname, name=_clean(function), time=f"{cell.seconds:.3f}")
+    case = ET.SubElement(
+        suite, "testcase", classname=escaped(classname), name=escaped(function), time=f"{cell.seconds:.3f}"
+    )
     why = cell.reason if cell.outcome in ("passed", "failed") else ""
     facts = {"outcome": cell.outcome, "verdict": cell.verdict, **cell.other, "expected": cell.expected, "why": why}
     _properties(case, {**facts, **cell.numbers})
@@ -60,7 +59,7 @@ def _cell(suite: ET.Element, cell: CellRecord) -> None:
 
 
 def _proof(suite: ET.Element, proof: ProofRecord) -> None:
-    case = ET.SubElement(suite, "testcase", classname="proofs", name=proof.patch, time="0.000")
+    case = ET.SubElement(suite, "testcase", classname="proofs", name=escaped(proof.patch), time="0.000")
     colours = {"pristine": proof.pristine, "patched": proof.patched}
     _properties(case, {"structural": proof.structural, **colours})
     words = ", ".join(f"{name} {colour}" for name, colour in colours.items() if colour)
@@ -74,12 +73,12 @@ def _properties(case: ET.Element, values: dict[str, object]) -> None:
     holder = ET.SubElement(case, "properties")
     for name, value in values.items():
         if value not in (None, ""):
-            ET.SubElement(holder, "property", name=_clean(name), value=_clean(str(value)))
+            ET.SubElement(holder, "property", name=escaped(name), value=escaped(str(value)))
 
 
 def _mark(case: ET.Element, kind: str, message: str, detail: str) -> None:
-    mark = ET.SubElement(case, kind, message=_clean(message), type=kind)
-    mark.text = _clean(detail) or None
+    mark = ET.SubElement(case, kind, message=escaped(message), type=kind)
+    mark.text = escaped(detail) or None
 
 
 def _count(suite: ET.Element) -> None:
@@ -88,8 +87,3 @@ def _count(suite: ET.Element) -> None:
     for name, kind in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
         suite.set(name, str(sum(case.find(kind) is not None for case in cases)))
     suite.set("time", f"{sum(float(case.get('time', '0')) for case in cases):.3f}")
-
-
-def _clean(text: str) -> str:
-    """Show what XML cannot hold as an escape."""
-    return _FORBIDDEN.sub(lambda match: match[0].encode("unicode_escape").decode(), text)

@@ -6,12 +6,49 @@ import re
 from collections.abc import Sequence
 
 # A terminal or a text renderer obeys these instead of showing them: controls, bidirectional overrides, zero widths.
-_INVISIBLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
+_INVISIBLE = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff"
+    "\U000e0000-\U000e007f]"
+)
+# The colours that reports use; see `tinted`.
+_SHOWN = re.compile(rf"(?P<color>\x1b\[(?:0|2|31|32|33|36)m)|{_INVISIBLE.pattern}")
 
 
 def visible(text: str) -> str:
     """Upstream's text on one line, with invisible and control characters spelled out."""
     return _INVISIBLE.sub(lambda match: f"<U+{ord(match[0]):04X}>", text.replace("\n", " ").replace("\t", " "))
+
+
+def shown(text: str, *, color: bool = False) -> str:
+    """Text of several lines as it may go to a terminal: what a terminal would obey is spelled out.
+
+    Args:
+        text: Of a report or an error; whoever wrote a part of it.
+        color: Whether the colours of reports stay.
+    """
+    return _INVISIBLE.sub(lambda match: f"<U+{ord(match[0]):04X}>", text) if not color else _SHOWN.sub(_spelled, text)
+
+
+def _spelled(match: re.Match[str]) -> str:
+    return match["color"] or f"<U+{ord(match[0]):04X}>"
+
+
+def is_plain(text: str) -> bool:
+    """Whether a terminal shows the text as it is."""
+    return _INVISIBLE.search(text) is None
+
+
+def escaped(text: str) -> str:
+    """Text of several lines for files and logs, with escapes for what is not printable."""
+    return "".join(c if c.isprintable() or c in "\n\t" else c.encode("unicode_escape").decode() for c in text)
+
+
+def without_commands(text: str) -> str:
+    """Text for the log of a CI system, none of whose lines is taken for a workflow command of GitHub.
+
+    Source: GitHub's workflow commands, ``::name::`` at the start of a line and the older ``##[name]`` anywhere.
+    """
+    return re.sub(r"^(\s*):(?=:)", r"\1: ", text, flags=re.MULTILINE).replace("##[", "# #[")
 
 
 def counted(number: int, noun: str) -> str:

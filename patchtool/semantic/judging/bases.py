@@ -36,13 +36,14 @@ class Bases(NamedTuple):
     unknown: tuple[str, ...] = ()
 
 
-def bases_of(owner: ast.ClassDef, path: str, modules: Modules) -> Bases:
+def bases_of(owner: ast.ClassDef, path: str, modules: Modules, tree: ast.Module | None = None) -> Bases:
     """Find the base classes of a class.
 
     Args:
         owner: The class.
         path: Its file, in the git layout.
         modules: The modules of the tree.
+        tree: The file, where it is parsed already.
     """
     known: list[Base] = []
     unknown: list[str] = []
@@ -51,7 +52,8 @@ def bases_of(owner: ast.ClassDef, path: str, modules: Modules) -> Bases:
         derived = pending.pop(0)
         for expression in derived.node.bases:
             written = ast.unparse(expression.value if isinstance(expression, ast.Subscript) else expression)
-            found = _resolve(written, derived.path, modules)
+            parsed = tree if derived.path == path and tree is not None else modules.tree(derived.path)
+            found = _resolve(written, derived.path, parsed, modules)
             if isinstance(found, Base) and found.node is not derived.node and found not in known:
                 known.append(found)
                 pending.append(found)
@@ -60,9 +62,8 @@ def bases_of(owner: ast.ClassDef, path: str, modules: Modules) -> Bases:
     return Bases(tuple(known), tuple(unknown))
 
 
-def _resolve(written: str, path: str, modules: Modules) -> Base | bool | None:
+def _resolve(written: str, path: str, tree: ast.Module | None, modules: Modules) -> Base | bool | None:
     """The class that an expression names; True for one of the standard library, None where it is not known."""
-    tree = modules.tree(path)
     top, _, rest = written.partition(".")
     if tree is None:
         return None
@@ -78,7 +79,7 @@ def _resolve(written: str, path: str, modules: Modules) -> Base | bool | None:
 
 
 def _imported(imported: Imported, top: str, rest: str, path: str, modules: Modules) -> Base | bool | None:
-    if imported.module.partition(".")[0] in sys.stdlib_module_names and not modules.is_local(imported.module):
+    if imported.module.partition(".")[0] in sys.stdlib_module_names:
         return True if imported.local == top else None
     for module, name in _spellings(imported, top, rest):
         origin = modules.origin(module, name, root_of(path))

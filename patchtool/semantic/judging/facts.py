@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from patchtool.domain.ports import Tree
 from patchtool.semantic.language.source import ParseError, Source
@@ -21,18 +22,21 @@ def missing_facts(facts: Sequence[AnyFact], tree: Tree) -> tuple[str | None, tup
         file is not in the tree.
     """
     notes: list[str] = []
-    parsed: dict[str, Source | None] = {}
     for fact in facts:
-        if fact.path not in parsed:
-            data = tree.read(fact.path)
-            try:
-                parsed[fact.path] = None if data is None else Source.parse(fact.path, data)
-            except ParseError as error:
-                return str(error), tuple(notes)
-        source = parsed[fact.path]
+        data = tree.read(fact.path)
+        try:
+            source = None if data is None else _parsed(fact.path, data)
+        except ParseError as error:
+            return str(error), tuple(notes)
         problem = None if source is None else fact.missing(source)
         if source is None:
             notes.append(f"not verified, {fact.path} is not in this tree: {fact.why}")
         elif problem:
             return f"{fact.path} {problem}: {fact.why}", tuple(notes)
     return None, tuple(notes)
+
+
+@lru_cache(maxsize=4)
+def _parsed(path: str, data: bytes) -> Source:
+    """A file that nothing edits: facts of one patch, and of one judged on several trees, share it."""
+    return Source.parse(path, data)

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from patchtool.domain.imports import Modules, imports_of, new_import_problems, uses_of
 from patchtool.domain.objects import blob_id
 from patchtool.domain.ports import Tree
 from patchtool.semantic.language.nodes import walk
-from patchtool.semantic.language.scopes import first_line
 from patchtool.semantic.language.source import Source
-
-_HOLDERS = (ast.stmt, ast.ExceptHandler, ast.match_case)
 
 
 class ImportLookup(NamedTuple):
@@ -57,7 +54,7 @@ def look_up_imports(before: Mapping[str, bytes], after: Mapping[str, Source], tr
 
 
 def _may_import(before: bytes | None, after: Source) -> bool:
-    """Whether a changed statement is an import, or makes a use of an imported name that the file did not make before.
+    """Whether a changed line imports, or makes a use of an imported name that no unchanged line makes.
 
     Most edits do neither, and comparing all names of two versions of a file takes longer than parsing one.
     """
@@ -65,24 +62,14 @@ def _may_import(before: bytes | None, after: Source) -> bool:
         return True
     known = set(before.splitlines())
     changed = {number for number, line in enumerate(after.data.splitlines(), start=1) if line not in known}
-    nodes = [node for statement in _nodes_on(after.tree, changed) for node in walk(statement)]
-    if any(isinstance(node, (ast.Import, ast.ImportFrom)) for node in nodes):
-        return True
+    new: list[ast.AST] = []
+    old: list[ast.AST] = []
+    for node in walk(after.tree):
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            if not changed.isdisjoint(range(node.lineno, (node.end_lineno or node.lineno) + 1)):
+                return True
+        elif isinstance(node, (ast.Name, ast.Attribute)):
+            (new if node.lineno in changed else old).append(node)
     imported = {name.local for name in imports_of(after.tree, after.path)}
-    uses = {use for use in uses_of(nodes) if use[0] in imported}
-    return bool(uses) and not uses <= uses_of(ast.walk(Source.parse(after.path, before).tree)).keys()
-
-
-def _nodes_on(tree: ast.Module, lines: set[int]) -> Iterator[ast.AST]:
-    """Yield the largest nodes without statements inside that are on some of these lines."""
-    pending: list[ast.AST] = [*tree.body]
-    while pending:
-        node = pending.pop()
-        start = first_line(node) if isinstance(node, ast.stmt) else getattr(node, "lineno", None)
-        if start is not None and lines.isdisjoint(range(start, (getattr(node, "end_lineno", None) or start) + 1)):
-            continue
-        children = list(ast.iter_child_nodes(node))
-        if start is None or any(isinstance(child, _HOLDERS) for child in children):
-            pending += children
-        else:
-            yield node
+    uses = {use for use in uses_of(new) if use[0] in imported}
+    return not uses <= uses_of(old).keys()

@@ -6,7 +6,10 @@ import ast
 import re
 from collections.abc import Iterable, Iterator
 from fnmatch import fnmatchcase
+from typing import NamedTuple
 
+from patchtool.domain.imports import Modules
+from patchtool.semantic.judging.bases import bases_of
 from patchtool.semantic.language.nodes import walk
 from patchtool.semantic.language.scopes import (
     Function,
@@ -69,6 +72,51 @@ def _missing(wanted: Methods, source: Source, scope: Scope) -> Iterator[str]:
         line = fnmatchcase(name, wanted.names) and source.reassigned_at(getattr(scope.node, "name", ""), name)
         if line:
             yield f"{scope.symbol}.{name} is assigned outside its class on line {line}"
+
+
+class Inherited(NamedTuple):
+    """What a class inherits from other files that a rule for several methods is about.
+
+    Args:
+        problem: The first method that the rule would have to edit there, or None.
+        unknown: Base classes that are not in the tree.
+    """
+
+    problem: Problem | None = None
+    unknown: tuple[str, ...] = ()
+
+
+def inherited_elsewhere(wanted: Methods, source: Source, scope: Scope, modules: Modules) -> Inherited:
+    """Look for methods that a rule applies to and that the class inherits from another file; edits are not inherited.
+
+    Args:
+        wanted: Which methods the rule is about.
+        source: The file.
+        scope: The class.
+        modules: The modules of the tree.
+    """
+    if not isinstance(scope.node, ast.ClassDef):
+        return Inherited()
+    bases = bases_of(scope.node, source.path, modules, source.tree)
+    seen = {*_bindings(scope.node)}
+    for base in bases.known:
+        for method in base.node.body:
+            if isinstance(method, (ast.FunctionDef, ast.AsyncFunctionDef)) and method.name not in seen:
+                applies = fnmatchcase(method.name, wanted.names) and find_parameter(wanted.having, method) is not None
+                if applies and base.path != source.path and not _is_stub(method):
+                    detail = (
+                        f"{scope.symbol} inherits {method.name}, which the rule applies to, from {base.node.name} "
+                        f"in {base.path} on line {method.lineno}; edits are not inherited"
+                    )
+                    return Inherited(Problem("method-in-base", detail, uncertain=True), bases.unknown)
+        seen |= {*_bindings(base.node)}
+    return Inherited(None, bases.unknown)
+
+
+def _is_stub(method: Function) -> bool:
+    """Whether a method does nothing but raise, as an abstract one does."""
+    body = [s for s in method.body if not (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant))]
+    return all(isinstance(statement, (ast.Pass, ast.Raise)) for statement in body)
 
 
 def find_parameter(role: Parameter, function: Function) -> str | None:

@@ -47,7 +47,8 @@ class Methods(NamedTuple):
         otherwise: Parameters of methods that the rule skips; a method with neither is a conflict.
         hole: The hole for the method's name in the rule's templates.
         role: The hole for the parameter.
-        expected: Methods that the class must define itself: one that it inherits from another file is not seen.
+        expected: Methods that the class must define itself. Others that it inherits, also from another file of the
+            tree, are a conflict unless they only raise; a base class that the tree does not have is named in a note.
     """
 
     names: str

@@ -10,13 +10,13 @@ import ast
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from patchtool.semantic.language.bindings import NameScope, NameTable, Use
+from patchtool.semantic.language.bindings import NameTable, Use
 from patchtool.semantic.language.grammar import BUILTINS
-from patchtool.semantic.language.nodes import COMPREHENSIONS, children, walk
-from patchtool.semantic.language.scopes import Function, Scope
+from patchtool.semantic.language.nodes import walk
+from patchtool.semantic.language.scopes import Scope
 from patchtool.semantic.language.source import Source, bound_names
-from patchtool.semantic.matching.flow import DataFlow
 from patchtool.semantic.vocabulary.changes import RemoveParameter
+from patchtool.semantic.writing.assignments import Assignments
 from patchtool.semantic.writing.errors import CannotWrite
 
 if TYPE_CHECKING:
@@ -121,17 +121,20 @@ def check_bindings(
 
 
 def _check_new_code(source: Source, written: Source, new: Sequence[NewCode], renamed: Collection[str]) -> None:
-    flows: dict[int, _Assignments] = {}
+    flows: dict[int, Assignments] = {}
+    tables: dict[tuple[int, ...], NameTable] = {}  # most rules of a patch edit the same class
     for code in new:
         inside = {id(node) for root in code.roots for node in walk(root)}
-        roots: Iterable[ast.AST] = code.top if code.scope.symbol else code.roots
-        for use in NameTable(roots).uses:
+        roots: Sequence[ast.AST] = code.top if code.scope.symbol else code.roots
+        key = tuple(map(id, roots))
+        tables[key] = tables.get(key) or NameTable(roots)
+        for use in tables[key].uses:
             if id(use.node) in inside and use.node.id not in renamed:
                 scope = use.scope.resolve(use.node.id)
                 if scope is None or scope.node is None:
                     _check_global(source, written, code, use)
                 elif isinstance(scope.node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-                    assignments = flows.get(id(scope.node)) or _Assignments(scope.node)
+                    assignments = flows.get(id(scope.node)) or Assignments(scope.node)
                     flows[id(scope.node)] = assignments
                     assignments.check(use, scope)
                 elif isinstance(scope.node, ast.ClassDef):
@@ -176,69 +179,6 @@ def _check_class(use: Use, owner: ast.ClassDef) -> None:
         if use.node.id in bound_names(statement):
             return
     raise CannotWrite("name-unavailable", f"{use.node.id} is only bound further down in {owner.name}")
-
-
-class _Assignments:
-    """Which local names of a function are assigned where its code reads them.
-
-    Args:
-        function: The function.
-    """
-
-    def __init__(self, function: Function) -> None:
-        self._function = function
-        self._flow = DataFlow(function)
-        self._statements: dict[int, ast.stmt] = {}
-        stack: list[tuple[ast.AST, ast.stmt | None]] = [(statement, None) for statement in function.body]
-        while stack:
-            node, statement = stack.pop()
-            if isinstance(node, ast.stmt):
-                statement = node
-            if statement is not None:
-                self._statements[id(node)] = statement
-            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) and statement is not None:
-                self._statements.update((id(inner), statement) for inner in walk(node))
-            else:
-                stack += [(child, statement) for child in children(node)]
-
-    def check(self, use: Use, scope: NameScope) -> None:
-        """Make sure that a name has a value; a nested function may be read before it is defined, by another one."""
-        name, statement = use.node.id, self._statements.get(id(use.node))
-        if statement is None or name in self._flow.definitely_assigned(statement):
-            return
-        direct = all(
-            inner.is_comprehension or inner.is_class for inner in use.scope.enclosing if _is_inside(inner, scope)
-        )
-        if direct and any(bound.id == name for bound in _bound_before(statement, use.node)):
-            return
-        definitions = [s for s in walk(self._function) if isinstance(s, (ast.FunctionDef, ast.AsyncFunctionDef))]
-        if not direct and any(definition.name == name for definition in definitions):
-            return
-        raise CannotWrite("name-unavailable", f"{name} may be unassigned at the site")
-
-
-def _is_inside(inner: NameScope, outer: NameScope) -> bool:
-    return inner is not outer and any(scope is outer for scope in inner.enclosing)
-
-
-def _bound_before(statement: ast.stmt, use: ast.Name) -> list[ast.Name]:
-    """Names that a statement binds before it reads one: by an assignment expression or an earlier ``with`` item."""
-    bound = [node.target for node in walk(statement) if isinstance(node, ast.NamedExpr)]
-    for item in getattr(statement, "items", ()):
-        targets = walk(item.optional_vars) if item.optional_vars is not None else ()
-        bound += [node for node in targets if isinstance(node, ast.Name)]
-    at = (use.lineno, use.col_offset)
-    return [name for name in bound if (name.lineno, name.col_offset) < at or _is_filtered(statement, name, use)]
-
-
-def _is_filtered(statement: ast.stmt, name: ast.Name, use: ast.Name) -> bool:
-    """Whether a name is bound in the ``for`` or ``if`` of the comprehension whose element reads it."""
-    for node in walk(statement):
-        if isinstance(node, COMPREHENSIONS):
-            clauses = {id(n) for child in children(node) if isinstance(child, ast.comprehension) for n in walk(child)}
-            if id(name) in clauses and id(use) not in clauses and any(n is use for n in walk(node)):
-                return True
-    return False
 
 
 def _check_other_code(source: Source, scope: Scope, before: Collection[str], new: Collection[int]) -> None:

@@ -11,7 +11,7 @@ from patchtool.domain.ports import Tree
 from patchtool.semantic.judging.elsewhere import look_elsewhere
 from patchtool.semantic.judging.examine import RuleVerdict
 from patchtool.semantic.language.mentions import mentions_of
-from patchtool.semantic.language.readers import readers_of
+from patchtool.semantic.language.readers import Readers, readers_of
 from patchtool.semantic.language.scopes import Problem, Scope, find_scope
 from patchtool.semantic.language.source import ParseError, Source
 from patchtool.semantic.matching.unify import same
@@ -41,8 +41,7 @@ def rename(source: Source, renaming: Renaming) -> Source:
         raise CannotWrite(scope.reason, scope.detail)
     readers = readers_of(source, scope, edit.old)
     if readers.unclear and not edit.elsewhere:
-        listed = [f"{source.path}:{unclear.line}: {unclear.code}" for unclear in readers.unclear]
-        raise not_followed(renaming, listed)
+        raise not_followed(renaming, _listed(source, readers))
     mentions = mentions_of(source.tree, edit.old)
     meant = {(id(m.node), m.field, m.part) for m in readers.mentions}
     wanted = [(id(m.node), m.field, m.part) in meant for m in mentions]
@@ -60,6 +59,18 @@ def rename(source: Source, renaming: Renaming) -> Source:
     if not same(source.tree, written.tree):
         raise CannotWrite("written-otherwise", "the written file is not what the rename means")
     return Source.parse(source.path, module.bytes)
+
+
+def _listed(source: Source, readers: Readers) -> list[str]:
+    return [f"{source.path}:{unclear.line}: {unclear.code}" for unclear in readers.unclear]
+
+
+def _unclear(written: Source, renaming: Renaming) -> list[str]:
+    """The readers that a written file still has and that may mean the old name."""
+    scope = find_scope(written, renaming.symbol)
+    if isinstance(scope, Problem):  # the scope is renamed, too
+        scope = Scope(renaming.symbol, written.tree, ())
+    return _listed(written, readers_of(written, scope, renaming.edit.old))
 
 
 def not_followed(renaming: Renaming, listed: Collection[str]) -> CannotWrite:
@@ -107,10 +118,11 @@ def check_renames(
                 raise CannotWrite("name-taken", found.in_base)
             if found.readers and not edit.elsewhere:
                 raise not_followed(planned, found.readers)
-            listed = [f"left as it is, {edit.elsewhere}: {reader}" for reader in found.readers]
-            listed += [
-                f"not looked at: {b}, a base of {before.symbol} outside of this tree" for b in found.unknown_bases
-            ]
+            left = [*_unclear(after[verdict.rule.target], planned), *found.readers]
+            listed = [f"left as it is, {edit.elsewhere}: {reader}" for reader in left]
+            if found.unknown_bases:
+                bases = ", ".join(found.unknown_bases)
+                listed.append(f"not looked at: {bases}, outside of this tree, of which {before.symbol} derives")
             judgement = judgement._replace(notes=(*judgement.notes, *listed), searched_tree=True)
     return judgement
 

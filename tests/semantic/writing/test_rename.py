@@ -195,6 +195,14 @@ def test_rename_applies_where_another_file_has_the_name_for_something_else(scope
     assert judgement.state.value == "applied", judgement
 
 
+def test_readers_in_the_file_that_are_accounted_for_are_noted():
+    source = SOURCE + "\n\ndef spy(rows):\n    return rows.free\n"
+    judgement = judged(rename("Rows", "free", "unused", ", elsewhere='other rows'"), {"m.py": source})
+    assert judgement.state.value == "applied"
+    assert [note for note in judgement.notes if "other rows" in note and "return rows.free" in note]
+    assert "return rows.free" in judgement.contents["m.py"].decode()
+
+
 def test_rename_is_refused_where_a_base_in_another_file_has_the_method():
     files = {"python/sglang/base.py": "class Base:\n    def take(self):\n        return 1\n"}
     files["python/sglang/rows.py"] = "from sglang.base import Base\n\n\n" + PACKAGE["python/sglang/rows.py"].replace(
