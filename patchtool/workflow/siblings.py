@@ -144,7 +144,7 @@ def _meets(one: Judgement, other: Judgement) -> bool:
 
 
 def _words(lines: Iterable[bytes]) -> set[bytes]:
-    return {word for line in lines for word in _WORD.findall(line)}
+    return {word for line in lines for word in _WORD.findall(line.partition(b"#")[0])}
 
 
 def _blocked(info: PatchInfo, earlier: Sequence[PatchReport]) -> Judgement | None:

@@ -124,7 +124,7 @@ class Worktree:
         """
         if self.checkout is None:
             return {}
-        crlf = [path for path, content in raw.items() if b"\r\n" in content]
+        crlf = [path for path, content in raw.items() if b"\r" in content and b"\r\n" in content]  # one byte is quicker
         unknown = {path: self.in_repository(path) for path in crlf if path not in self._endings}
         if unknown:
             endings = self.checkout.line_endings(unknown.values())
