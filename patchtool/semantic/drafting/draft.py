@@ -12,6 +12,7 @@ from patchtool.domain.patch import Judgement, PatchInfo
 from patchtool.domain.ports import Tree
 from patchtool.domain.state import State
 from patchtool.semantic.drafting.hunks import Hunk, hunks
+from patchtool.semantic.drafting.renames import renames
 from patchtool.semantic.drafting.wording import Rules, alternatives, codemod
 from patchtool.semantic.judge import judge_patch
 from patchtool.semantic.judging.whole_files import CREATED, DELETED
@@ -32,11 +33,13 @@ class ChangedTree:
     Args:
         base: The tree below.
         files: New bytes by path; None for a deleted file.
+        searched: Whether files that contain a word are searched for.
     """
 
-    def __init__(self, base: Tree, files: Mapping[str, bytes | None]) -> None:
+    def __init__(self, base: Tree, files: Mapping[str, bytes | None], *, searched: bool = False) -> None:
         self.base = base
         self.files = files
+        self.searched = searched
 
     def blob_ids(self, paths: Iterable[str]) -> Mapping[str, str]:
         """Git blob ids of those paths that exist."""
@@ -48,9 +51,11 @@ class ChangedTree:
         return self.files[path] if path in self.files else self.base.read(path)
 
     def containing(self, word: str) -> list[str]:
-        """None: a draft does not search."""
-        del word
-        return []
+        """Paths of Python files that contain a word, sorted; none where the tree is not to be searched."""
+        if not self.searched:
+            return []
+        kept = set(self.base.containing(word)) - self.files.keys()
+        return sorted(kept | {path for path, data in self.files.items() if word.encode() in (data or b"")})
 
 
 def draft(changes: Sequence[FileChange], tree: Tree) -> Draft:
@@ -125,7 +130,7 @@ class _FileDraft:
         self.path = path
         self.before = before
         self.after = after
-        self.tree = ChangedTree(tree, {path: before})
+        self.tree = ChangedTree(tree.base, {**tree.files, path: before})
         self.info = PatchInfo("draft", "", "", "", (path,))
         self.result = before
         self.chosen: dict[int, Rules] = {}
@@ -133,12 +138,17 @@ class _FileDraft:
         self.sizes: list[int] = []
         self.reasons: dict[int, str] = {}
         self.problem = ""
+        self.renames: list[str] = []
         self._tries = 0
 
     @property
     def rules(self) -> list[str]:
         """The rules, in the order of the file."""
-        return list(dict.fromkeys(rule for _, rules in sorted(self.chosen.items()) for rule in rules))
+        return self.renames or list(dict.fromkeys(rule for _, rules in sorted(self.chosen.items()) for rule in rules))
+
+    def _renamed(self, rules: list[str]) -> bytes | None:
+        """What renames make of the file, where all readers in the tree can be followed."""
+        return self._judge({0: tuple(rules)}, searched=True).contents.get(self.path)
 
     def search(self) -> None:
         """Try the first ways together, then every way of each hunk beside those that are chosen."""
@@ -146,6 +156,10 @@ class _FileDraft:
             old, new = Source.parse(self.path, self.before), Source.parse(self.path, self.after)
         except ParseError as error:
             self.problem = f"cannot be parsed: {error}"
+            return
+        self.renames = renames(old, new, self._renamed)
+        if self.renames:
+            self.result = self.after
             return
         self.hunks = hunks(old.tree, new.tree)
         self.sizes = [_unshared(*hunk.gaps(old, new)) for hunk in self.hunks]
@@ -205,8 +219,9 @@ class _FileDraft:
                 return True
         return False
 
-    def _judge(self, chosen: Mapping[int, Rules]) -> Judgement:
+    def _judge(self, chosen: Mapping[int, Rules], *, searched: bool = False) -> Judgement:
         self._tries += 1
+        self.tree.searched = searched
         rules = list(dict.fromkeys(rule for _, group in sorted(chosen.items()) for rule in group))
         text = codemod([(self.path, rule) for rule in rules], several_targets=False)
         try:

@@ -397,7 +397,7 @@ def _quoted(text: str, above: str = "") -> str:
 _VOCABULARY = (
     *("Rule", "SemanticPatch", "add_class", "add_decorator", "add_field", "add_function", "add_import"),
     *("add_parameter", "any_branch", "goal", "insert_after", "insert_before", "remove", "remove_definition"),
-    *("remove_import", "remove_parameter", "replace", "unmentioned"),
+    *("remove_import", "remove_parameter", "rename", "replace", "unmentioned"),
 )
 
 

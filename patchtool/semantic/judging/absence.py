@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,7 +22,9 @@ from patchtool.semantic.language.source import ParseError, Source
 from patchtool.semantic.matching.analysis import ScopeAnalysis
 from patchtool.semantic.matching.template import template
 from patchtool.semantic.matching.unify import same
-from patchtool.semantic.vocabulary.changes import RemoveArgument, RemoveParameter
+from patchtool.semantic.vocabulary.changes import AddArgument, AddParameter, RemoveArgument, RemoveParameter
+from patchtool.semantic.vocabulary.definitions import Definition
+from patchtool.semantic.vocabulary.edits import MethodEdit
 from patchtool.semantic.vocabulary.headers import ArgumentEdit, ParameterEdit
 from patchtool.semantic.vocabulary.implied import Implied
 from patchtool.semantic.vocabulary.removals import DefinitionRemoval, Removal
@@ -61,18 +63,38 @@ def doubts(info: PatchInfo, verdicts: Sequence[RuleVerdict], tree: Tree) -> tupl
         if analysis is None or not any(isinstance(goal, Implied) for goal in verdict.rule.goals):
             continue
         before = list(_recorded(info, verdict.rule.target))
+        own = _own_names(verdicts, verdict.rule.target)
         if isinstance(edit, DefinitionRemoval):
             searched = True
-            found += _definition(edit.name, analysis, before, tree)
+            found += _definition(edit.name, analysis, before, own, tree)
         elif isinstance(edit, Removal):
-            found += _statements(edit, analysis, before)
+            found += _statements(edit, analysis, before, own)
         elif isinstance(edit, ParameterEdit) and isinstance(edit.change, RemoveParameter):
-            found += _parameter(edit.change.name, analysis, before)
+            found += _parameter(edit.change.name, analysis, before, own)
         elif isinstance(edit, ArgumentEdit) and isinstance(edit.change, RemoveArgument):
-            found += _argument(edit.anchor, edit.change.name, analysis, before)
+            found += _argument(edit.anchor, edit.change.name, analysis, before, own)
         elif isinstance(edit, Rename):
             found += _renamed(edit, analysis, before)
     return found, searched
+
+
+def _own_names(verdicts: Sequence[RuleVerdict], target: str) -> set[str]:
+    """What the patch itself adds to a file, and the scopes that it edits there: it moves code on purpose."""
+    own: set[str] = set()
+    for rule in (verdict.rule for verdict in verdicts if verdict.rule.target == target):
+        edit, names = rule.edit, [""]
+        if isinstance(edit, Definition):
+            names += edit.names
+        elif isinstance(edit, MethodEdit):
+            names.append(getattr(template(edit.code).body[0], "name", ""))
+        elif isinstance(edit, ParameterEdit) and isinstance(edit.change, AddParameter):
+            names.append(edit.name)
+        elif isinstance(edit, ArgumentEdit) and isinstance(edit.change, AddArgument):
+            names.append(str(getattr(edit.change.argument, "arg", "")))
+        elif isinstance(edit, Rename):
+            names.append(edit.new)
+        own |= {f"{rule.scope}.{name}".strip(".") for name in names}
+    return own
 
 
 def _recorded(info: PatchInfo, target: str) -> Iterator[Source]:
@@ -93,7 +115,9 @@ def _node(source: Source, symbol: str) -> ast.AST | None:
     return scope.node if isinstance(scope, Scope) else None
 
 
-def _definition(name: str, analysis: ScopeAnalysis, before: Sequence[Source], tree: Tree) -> Iterator[Doubt]:
+def _definition(
+    name: str, analysis: ScopeAnalysis, before: Sequence[Source], own: Collection[str], tree: Tree
+) -> Iterator[Doubt]:
     scope, source = analysis.scope, analysis.source
     symbol = f"{scope.symbol}.{name}".lstrip(".")
     known = [(case, node) for case in before for node in [_node(case, symbol)] if node is not None]
@@ -104,7 +128,7 @@ def _definition(name: str, analysis: ScopeAnalysis, before: Sequence[Source], tr
     for case, old in known:
         there = {each for each, _ in symbols(case.tree)}
         for other, node in symbols(source.tree):
-            if other in there or not _same_code(old, node):
+            if other in there or other in own or not _same_code(old, node):
                 continue
             near = other in bases or other.rpartition(".")[0] == scope.symbol
             detail = f"{symbol} is gone, but {other} on line {node.lineno} has its code"  # type: ignore[union-attr]
@@ -151,10 +175,12 @@ def _plain(node: ast.AST) -> ast.AST:
     return plain
 
 
-def _statements(edit: Removal, analysis: ScopeAnalysis, before: Sequence[Source]) -> Iterator[Doubt]:
+def _statements(
+    edit: Removal, analysis: ScopeAnalysis, before: Sequence[Source], own: Collection[str]
+) -> Iterator[Doubt]:
     first = template(edit.anchor).text.splitlines()[0]
     called = {scope.symbol for scope in analysis.called}
-    there = {symbol for case in before for symbol, _ in symbols(case.tree)}
+    there = {symbol for case in before for symbol, _ in symbols(case.tree)} | {*own}
     for symbol, node in symbols(analysis.source.tree):
         scope = find_scope(analysis.source, symbol)
         if not isinstance(scope, Scope) or scope.function is None or symbol in there | {analysis.scope.symbol}:
@@ -172,14 +198,15 @@ def _functions(analysis: ScopeAnalysis, before: Sequence[Source]) -> Iterator[Fu
             yield node
 
 
-def _parameter(name: str, analysis: ScopeAnalysis, before: Sequence[Source]) -> Iterator[Doubt]:
+def _parameter(name: str, analysis: ScopeAnalysis, before: Sequence[Source], own: Collection[str]) -> Iterator[Doubt]:
     symbol, now = analysis.scope.symbol, analysis.scope.function
     known = [function for function in _functions(analysis, before) if name in parameters(function)]
     if not known:
         yield Doubt(f"{symbol} has no {name}, but no case shows its parameters: whether it was renamed cannot be told")
         return
     for old in known if now is not None else ():
-        for new in sorted(set(parameters(now)) - set(parameters(old))):  # type: ignore[arg-type]
+        added = {parameter for parameter in parameters(now) if f"{symbol}.{parameter}" not in own}  # type: ignore[arg-type]
+        for new in sorted(added - set(parameters(old))):
             certain = same(_plain(_with_name(old, name, new)), _plain(now))  # type: ignore[arg-type]
             detail = f"{symbol} has no {name}, but {new}, which is used in the same way"
             yield Doubt(detail if certain else f"{symbol} has no {name}, but {new}: it may have been renamed", certain)
@@ -195,7 +222,9 @@ def _with_name(function: Function, old: str, new: str) -> Function:
     return changed
 
 
-def _argument(anchor: str, name: str | int, analysis: ScopeAnalysis, before: Sequence[Source]) -> Iterator[Doubt]:
+def _argument(
+    anchor: str, name: str | int, analysis: ScopeAnalysis, before: Sequence[Source], own: Collection[str]
+) -> Iterator[Doubt]:
     wanted = template(anchor)
     calls = [m.node for m in analysis.find(wanted, {}) if isinstance(m.node, ast.Call)]
     for function in _functions(analysis, before) if isinstance(name, str) else ():
@@ -203,7 +232,8 @@ def _argument(anchor: str, name: str | int, analysis: ScopeAnalysis, before: Seq
         for match in case.find(wanted, {}):
             old = {k.arg: k.value for k in match.node.keywords} if isinstance(match.node, ast.Call) else {}
             for new in (keyword for call in calls for keyword in call.keywords):
-                if name in old and new.arg not in old and same(new.value, old[str(name)]):
+                mine = f"{analysis.scope.symbol}.{new.arg}" in own
+                if name in old and new.arg not in old and not mine and same(new.value, old[str(name)]):
                     detail = f"{anchor} is called without {name}, but with {new.arg}={ast.unparse(new.value)}"
                     yield Doubt(f"{detail} on line {new.lineno}", certain=True)
 

@@ -123,3 +123,20 @@ def test_goals_of_the_author_are_not_doubted(tmp_path):
     lines = (*METHOD, "goals = (method('taken', 'def taken(self):\\n    return self.size - len(self.free)'),)")
     judgement = judged(tmp_path, lines, BEFORE.replace("def used", "def taken"))
     assert (judgement.state.value, judgement.notes) == ("landed", ())
+
+
+OWN = [
+    ("definition", "Rule('out', scope='Rows', edit=remove_definition('used')), Rule('in', scope='Rows', edit=add_function('def taken(self):\\n    return self.size - len(self.free)'))"),
+    ("statement", "Rule('out', scope='Rows.take', edit=remove('self.free.sort()')), Rule('in', scope='Rows', edit=add_function('def order(self):\\n    self.free.sort()'))"),
+    ("parameter", "Rule('out', scope='Rows.helper', edit=remove_parameter('strict')), Rule('in', scope='Rows.helper', edit=add_parameter('exact=0')), Rule('use', scope='Rows.helper', edit=replace('return COUNT_ if strict else 0', 'return COUNT_ if exact else 0'), goals=(goal('used', 'return COUNT_ if exact else 0'),))"),
+    ("argument", "Rule('out', scope='Rows.take', edit=remove_argument('scan_rows(*REST_)', 'fast')), Rule('in', scope='Rows.take', edit=add_argument('scan_rows(*REST_)', 'quick=count'))"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("rules", [pytest.param(text, id=name) for name, text in OWN])
+def test_code_that_the_patch_itself_moves_or_renames_has_landed(tmp_path, rules):
+    lines = (f"rules = ({rules},)",)
+    applied = judged(tmp_path, lines, BEFORE)
+    assert applied.state.value == "applied", (applied.reason, applied.detail)
+    landed = judged(tmp_path, lines, applied.contents["m.py"].decode())
+    assert (landed.state.value, landed.notes) == ("landed", ())
