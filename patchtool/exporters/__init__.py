@@ -30,6 +30,8 @@ FORMATS = {
     "yocto": "patchtool.exporters.yocto",
     "arch": "patchtool.exporters.arch",
     "sbom": "patchtool.exporters.sbom",
+    "html": "patchtool.exporters.html",
+    "pr": "patchtool.exporters.pr",
 }
 """Module of each format, in the order of the help text."""
 

@@ -1,0 +1,36 @@
+"""html: the exported patches as one page, for people."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from patchtool.exporters.pr import evidence
+from patchtool.exporters.snippets import rendered
+
+if TYPE_CHECKING:
+    from patchtool.workflow.exported_series import ExportedSeries
+
+USE = "xdg-open …/index.html"
+
+
+def export(series: ExportedSeries) -> Mapping[str, bytes]:
+    """Return the page; it loads nothing, and everything in it that came from elsewhere is escaped."""
+    patches = [
+        {
+            "info": patch.info,
+            "day": patch.day,
+            "evidence": evidence(series, patch.info),
+            "lines": [(_kind(line), line) for line in patch.diff.decode("utf-8", "replace").split("\n")[:-1]],
+        }
+        for patch in series.patches
+    ]
+    others = [report for report in series.reports if report.info not in series.infos]
+    return {"index.html": rendered("page.html", series=series, patches=patches, others=others).encode()}
+
+
+def _kind(line: str) -> str:
+    """The class of a line of a diff."""
+    if line.startswith("@@"):
+        return "hunk"
+    return {"+": "added", "-": "removed", " ": "", "\\": ""}.get(line[:1], "header")
