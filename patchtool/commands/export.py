@@ -71,7 +71,7 @@ def export(session: Session, options: ExportOptions) -> Report:
     stored = named_release(session, options.on)
     tree = session.store.tree(stored.commit)
     rendering = render_series(session, tree, stored.release)
-    folder = options.output or Path("build") / f"export-{stored.release.tag}"
+    folder = options.output or Path("build") / f"export-{stored.release.slug}"
     report = Report(
         "export",
         rendering.exit_code,
@@ -115,6 +115,7 @@ def _series(session: Session, stored: StoredRelease, rendering: Rendering, optio
         reports=rendering.patches,
         layout=Layout(options.layout),
         local=local_version(options.local),
+        package=session.store.package,
         when=source_date_epoch(),
         fetch_artifacts=wheels,
     )

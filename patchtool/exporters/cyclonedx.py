@@ -58,14 +58,14 @@ def _component(series: ExportedSeries) -> Component:
 
     upstream = Component(
         name=series.project,
-        version=series.release.version,
+        version=series.upstream_version,
         type=ComponentType.LIBRARY,
         bom_ref="upstream",
-        purl=purl(series.release.version),
+        purl=purl(series.upstream_version),
         external_references=[
             ExternalReference(
                 type=ExternalReferenceType.DISTRIBUTION,
-                url=XsUri(f"https://pypi.org/project/{series.project}/{series.release.version}/#sha256={value}"),
+                url=XsUri(f"https://pypi.org/project/{series.project}/{series.upstream_version}/#sha256={value}"),
                 hashes=[HashType(alg=HashAlgorithm.SHA_256, content=value)],
             )
             for value in series.hashes

@@ -13,7 +13,6 @@ from patchtool.exporters import quilt
 from patchtool.exporters.text_patches import refuse_empty_files, refuse_quoted_paths
 
 if TYPE_CHECKING:
-    from patchtool.domain.release import Release
     from patchtool.workflow.exported_series import ExportedSeries
 
 USE = "dpkg-source -x …/*.dsc; or copy patches to debian/patches"
@@ -59,7 +58,7 @@ def export(series: ExportedSeries) -> Mapping[str, bytes]:
         refuse_quoted_paths(patch)
         refuse_empty_files(patch)
     patches = quilt.export(series)
-    source, upstream = series.project, debian_version(series.release)
+    source, upstream = series.project, debian_version(series.upstream_version)
     version = f"{upstream}-{series.local}"
     folder = _debian_folder(series, version, patches)
     archives = {
@@ -70,9 +69,9 @@ def export(series: ExportedSeries) -> Mapping[str, bytes]:
     return {**{f"patches/{path}": data for path, data in patches.items()}, **archives, **described}
 
 
-def debian_version(release: Release) -> str:
-    """A release as Debian orders it: a pre-release is before the release."""
-    return re.sub(r"\.?(a|b|rc|dev)(?=\d)", r"~\1", release.version)
+def debian_version(version: str) -> str:
+    """A version as Debian orders it: a pre-release is before the release."""
+    return re.sub(r"\.?(a|b|rc|dev)(?=\d)", r"~\1", version)
 
 
 def _maintainer(series: ExportedSeries) -> str:
@@ -81,7 +80,7 @@ def _maintainer(series: ExportedSeries) -> str:
 
 def _debian_folder(series: ExportedSeries, version: str, patches: Mapping[str, bytes]) -> dict[str, tuple[str, bytes]]:
     source = series.project
-    root = series.in_layout(f"python/{source}")
+    root = series.in_layout(f"python/{series.package}")
     changes = "".join(f"    - {patch.info.title}\n" for patch in series.patches)
     texts = {
         "changelog": f"{source} ({version}) unstable; urgency=medium\n\n"

@@ -21,7 +21,7 @@ def export(series: ExportedSeries) -> Mapping[str, bytes]:
             "info": patch.info,
             "day": patch.day,
             "evidence": evidence(series, patch.info),
-            "lines": [(_kind(line), line) for line in patch.diff.decode("utf-8", "replace").split("\n")[:-1]],
+            "lines": _lines(patch.diff.decode("utf-8", "replace")),
         }
         for patch in series.patches
     ]
@@ -29,8 +29,12 @@ def export(series: ExportedSeries) -> Mapping[str, bytes]:
     return {"index.html": rendered("page.html", series=series, patches=patches, others=others).encode()}
 
 
-def _kind(line: str) -> str:
-    """The class of a line of a diff."""
-    if line.startswith("@@"):
-        return "hunk"
-    return {"+": "added", "-": "removed", " ": "", "\\": ""}.get(line[:1], "header")
+def _lines(diff: str) -> list[tuple[str, str]]:
+    """The lines of a diff, each after its class."""
+    lines = []
+    in_hunk = False
+    for line in diff.split("\n")[:-1]:
+        kind = {"+": "added", "-": "removed", "@": "hunk", " ": "", "\\": ""}.get(line[:1], "header")
+        in_hunk = kind == "hunk" or (in_hunk and kind != "header")
+        lines.append((kind if in_hunk else "header", line))
+    return lines

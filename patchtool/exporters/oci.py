@@ -19,13 +19,13 @@ HOME = "opt/patchtool"
 ARCHITECTURES = ("amd64", "arm64")
 _MEDIA = "application/vnd.oci.image"
 _CONTAINERFILE = """\
-# For an image with {project} {release}: put these lines after its FROM, and this folder into the build context.
+# For an image with {package} {release}: put these lines after its FROM, and this folder into the build context.
 COPY overlay /{home}
 RUN sh /{home}/install.sh
 """
 _INSTALL = """\
 #!/bin/sh
-# Overlays {project} {version} on the installed {project} {release}: {patches}.
+# Overlays {package} {version} on the installed {package} {release}: {patches}.
 # It fails, and changes nothing, unless every file is that release's.
 set -eu
 here=$(cd -- "$(dirname -- "$0")" && pwd)
@@ -33,15 +33,15 @@ root=$("${{PYTHON:-python3}}" - <<'PYTHON'
 import importlib.util, os, sys
 
 sys.path = [folder for folder in sys.path if folder]  # a clone of the repository in the working directory is no package
-spec = importlib.util.find_spec("{project}")
+spec = importlib.util.find_spec("{package}")
 if spec is None or spec.origin is None:
-    sys.exit("error: this Python has no {project}")
+    sys.exit("error: this Python has no {package}")
 print(os.path.dirname(os.path.dirname(os.path.realpath(spec.origin))))
 PYTHON
 )
 cd -- "$root"
 if [ -s "$here/before.sha256" ]; then
-    sha256sum -c --quiet "$here/before.sha256" || {{ echo "error: $root is not {project} {release}" >&2; exit 1; }}
+    sha256sum -c --quiet "$here/before.sha256" || {{ echo "error: $root is not {package} {release}" >&2; exit 1; }}
 fi
 while IFS= read -r path; do
     [ ! -e "$path" ] || {{ echo "error: $root/$path is there already" >&2; exit 1; }}
@@ -53,7 +53,7 @@ done <"$here/removed"
 if [ -s "$here/after.sha256" ]; then
     sha256sum -c --quiet "$here/after.sha256"
 fi
-echo "{project} in $root is {version}"
+echo "{package} in $root is {version}"
 """
 
 
@@ -63,7 +63,7 @@ def export(series: ExportedSeries) -> Mapping[str, bytes]:
     Source: Containerfile(5); OCI image specification 1.0: layout, layer, annotations.
     """
     overlay = _overlay(series)
-    facts = {"project": series.project, "release": series.release, "home": HOME}
+    facts = {"package": series.package, "release": series.upstream_version, "home": HOME}
     return {
         "Containerfile": _CONTAINERFILE.format(**facts).encode(),
         **{f"overlay/{path}": data for path, data in overlay.items()},
@@ -74,8 +74,8 @@ def export(series: ExportedSeries) -> Mapping[str, bytes]:
 def _overlay(series: ExportedSeries) -> dict[str, bytes]:
     files = {package_path(file.path): file for file in series.files}
     script = _INSTALL.format(
-        project=series.project,
-        release=series.release,
+        package=series.package,
+        release=series.upstream_version,
         version=series.version,
         patches=", ".join(info.name for info in series.infos),
     )
@@ -108,7 +108,7 @@ def _image(series: ExportedSeries, overlay: Mapping[str, bytes]) -> dict[str, by
     annotations = {
         "org.opencontainers.image.created": created,
         "org.opencontainers.image.title": f"{series.project} {series.version}",
-        "org.opencontainers.image.description": f"overlay for {series.project} {series.release}",
+        "org.opencontainers.image.description": f"overlay for {series.project} {series.upstream_version}",
         "org.opencontainers.image.version": series.version,
         "invalid.patchtool.series": f"sha256:{series.digest}",
         "invalid.patchtool.patches": ", ".join(info.name for info in series.infos),
@@ -133,7 +133,7 @@ def _image(series: ExportedSeries, overlay: Mapping[str, bytes]) -> dict[str, by
             "annotations": annotations,
         }
         blobs.append(_json(manifest))
-        tag = f"{series.release.tag}-{series.local}-{architecture}"
+        tag = f"v{series.version}-{architecture}".replace("+", "-")
         manifests.append(
             {
                 **_descriptor("manifest.v1+json", blobs[-1]),

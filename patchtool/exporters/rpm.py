@@ -39,10 +39,10 @@ modules are not in the source package.
 
 %install
 mkdir -p %{{buildroot}}%{{python3_sitelib}}
-cp -a {package} %{{buildroot}}%{{python3_sitelib}}/
+cp -a {folder} %{{buildroot}}%{{python3_sitelib}}/
 
 %files
-%{{python3_sitelib}}/{project}
+%{{python3_sitelib}}/{package}
 
 %changelog
 * {day} {author} - {version}-1.{local}
@@ -59,7 +59,7 @@ def export(series: ExportedSeries) -> Mapping[str, bytes]:
     Source: rpm-spec(5); Fedora's and openEuler's packaging guidelines.
     """
     files = {f"{patch.info.name}.patch": patch_text(patch) for patch in series.patches}
-    archive = f"{series.project}-{series.release.version}"
+    archive = f"{series.project}-{series.upstream_version}"
     numbers = {"fedora": _fedora_numbers(series), "openeuler": _openeuler_numbers(series)}
     setups = {
         "fedora": f"%autosetup -p1 -n {archive}",
@@ -97,13 +97,14 @@ def _spec(series: ExportedSeries, archive: str, distribution: str, autosetup: st
     weekday, day, month, year = re.split("[, ]+", formatdate(series.date))[:4]
     return _SPEC.format(
         project=series.project,
-        version=debian_version(series.release),
-        release=series.release,
+        version=debian_version(series.upstream_version),
+        release=series.upstream_version,
         local=series.local,
         archive=archive,
         distribution=distribution,
         autosetup=autosetup,
-        package=series.in_layout(f"python/{series.project}"),
+        package=series.package,
+        folder=series.in_layout(f"python/{series.package}"),
         day=f"{weekday} {month} {day} {year}",
         author=_escaped(series.infos[0].author),
         patches=", ".join(info.name for info in series.infos),

@@ -34,7 +34,7 @@ def _provenance(series: ExportedSeries) -> bytes:
     Source: in-toto Statement v1; SLSA provenance v1.
     """
     tree = series.git.line("rev-parse", f"{series.tip}^{{tree}}")
-    requirement = f"pkg:pypi/{series.project}@{series.release.version}"
+    requirement = f"pkg:pypi/{series.project}@{series.upstream_version}"
     statement: dict[str, Any] = {
         "_type": "https://in-toto.io/Statement/v1",
         "subject": [{"name": f"{series.project}-{series.version}", "digest": {"gitTree": tree}}],

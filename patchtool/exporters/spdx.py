@@ -43,7 +43,7 @@ def spdx_document(series: ExportedSeries) -> bytes:
         ),
         packages=[
             _package(series, _PATCHED, series.version, ()),
-            _package(series, _UPSTREAM, series.release.version, series.hashes),
+            _package(series, _UPSTREAM, series.upstream_version, series.hashes),
         ],
         files=[_file(patch) for patch in series.patches],
         relationships=[

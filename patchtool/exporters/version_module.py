@@ -10,14 +10,14 @@ _TEXT = {"version", "__version__"}
 _TUPLE = {"version_tuple", "__version_tuple__"}
 
 
-def with_local_version(source: bytes, name: str, version: str, local: str) -> bytes:
-    """Return the module with a local version; it is parsed, not imported.
+def with_version(source: bytes, name: str, old: str, new: str) -> bytes:
+    """Return the module with another version; it is parsed, not imported.
 
     Args:
         source: As setuptools-scm, vcs-versioning or hatch-vcs write it.
         name: Its path, for messages.
-        version: The version that it has.
-        local: The local part to add, also to the tuple.
+        old: The version that it has.
+        new: The version that it gets, also as a tuple.
 
     Raises:
         InputError: The module does not have this version.
@@ -32,17 +32,23 @@ def with_local_version(source: bytes, name: str, version: str, local: str) -> by
             continue
         start = starts[value.lineno - 1] + value.col_offset
         end = starts[value.end_lineno - 1] + value.end_col_offset
-        if targets & _TEXT and isinstance(value, ast.Constant) and value.value == version:
-            edits[start, end] = repr(f"{version}+{local}").encode()
+        if targets & _TEXT and isinstance(value, ast.Constant) and value.value == old:
+            edits[start, end] = repr(new).encode()
             found = True
         elif targets & _TUPLE and isinstance(value, ast.Tuple):
-            inner = source[start:end].rstrip(b")").rstrip().rstrip(b",")
-            edits[start, end] = inner + f", {local!r})".encode()
+            edits[start, end] = repr(_version_tuple(new)).encode()
     if not found:
-        raise InputError(f"{name} has no version {version!r}", hint="its build writes the version in an unknown way")
+        raise InputError(f"{name} has no version {old!r}", hint="its build writes the version in an unknown way")
     for (start, end), text in sorted(edits.items(), reverse=True):
         source = source[:start] + text + source[end:]
     return source
+
+
+def _version_tuple(version: str) -> tuple[int | str, ...]:
+    """The parts as setuptools-scm has them: numbers and words, and the local part as one."""
+    public, _, local = version.partition("+")
+    parts = tuple(int(part) if part.isdigit() else part for part in public.split("."))
+    return (*parts, local) if local else parts
 
 
 def _assignments(source: bytes, name: str) -> list[tuple[set[str], ast.expr]]:

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 from patchtool.domain.errors import InputError
 from patchtool.exporters.cyclonedx import cyclonedx_document
-from patchtool.exporters.version_module import with_local_version
+from patchtool.exporters.version_module import with_version
 from patchtool.exporters.wheel_archive import WheelArchive
-from patchtool.workflow.exported_series import package_path
+from patchtool.workflow.exported_series import package_path, with_local
 
 if TYPE_CHECKING:
     from patchtool.workflow.exported_series import ExportedSeries
@@ -43,9 +43,9 @@ def _patched(series: ExportedSeries, path: Path, sbom: bytes) -> tuple[str, byte
         wheel = WheelArchive(file, path.name)
         old = _dist_info(wheel, path.name)
         project, _, upstream = old.removesuffix(".dist-info").rpartition("-")
-        version = f"{upstream}+{series.local}"
+        version = with_local(upstream, series.local)
         changes, modes = _package_changes(series, wheel, path.name)
-        changes |= _version_changes(wheel, changes, project, upstream, series.local)
+        changes |= _version_changes(wheel, changes, series.package, upstream, version)
         new = f"{project}-{version}"
         moved = {name: _moved(name, project, upstream, new) for name in wheel.names}
         metadata = wheel.read(f"{old}/METADATA")
@@ -107,14 +107,14 @@ def _package_changes(
 
 
 def _version_changes(
-    wheel: WheelArchive, changes: Mapping[str, bytes | None], project: str, upstream: str, local: str
+    wheel: WheelArchive, changes: Mapping[str, bytes | None], package: str, upstream: str, version: str
 ) -> dict[str, bytes]:
     """The module that has the version as upstream's build wrote it there, if there is one."""
-    name = f"{project}/_version.py"
+    name = f"{package}/_version.py"
     if name not in wheel.names:
         return {}
     source = changes.get(name) or wheel.read(name)
-    return {name: with_local_version(source, name, upstream, local)}
+    return {name: with_version(source, name, upstream, version)}
 
 
 def _record(record: bytes, moved: Mapping[str, str], changes: Mapping[str, bytes | None], own: str) -> bytes:

@@ -19,7 +19,7 @@ def export(series: ExportedSeries) -> Mapping[str, bytes]:
 
     Source: Yocto's contributor guide, patch upstream status.
     """
-    name = f"python3-{series.project}_{series.release.version}.bbappend"
+    name = f"python3-{series.project}_{series.upstream_version}.bbappend"
     return patches_with_snippet(series, "recipe.bbappend", name, folder="files/", text=_text)
 
 

@@ -95,6 +95,7 @@ class ExportedSeries:
         reports: The whole series, with the patches that change nothing.
         layout: Which folder patch formats are applied in.
         local: Label of the local version, such as ``npu.1``.
+        package: The name of its package.
         when: ``SOURCE_DATE_EPOCH``, or None.
         fetch_artifacts: Returns the release's wheels to patch, verified by hash.
     """
@@ -109,6 +110,7 @@ class ExportedSeries:
     reports: tuple[PatchReport, ...] = ()
     layout: Layout = Layout.GIT
     local: str = "npu.1"
+    package: str = "sglang"
     when: int | None = None
     fetch_artifacts: Callable[[], Sequence[Path]] = tuple
 
@@ -120,7 +122,13 @@ class ExportedSeries:
     @property
     def version(self) -> str:
         """The version of what is exported, with a local part."""
-        return f"{self.release.version}+{self.local}"
+        return with_local(self.upstream_version, self.local)
+
+    @property
+    def upstream_version(self) -> str:
+        """The version of the release; of a commit, the version that its name says and the start of its id."""
+        version, commit = self.release.version or "0", self.release.commit
+        return with_local(version, f"g{commit[:10]}") if commit else version
 
     @property
     def tip(self) -> str:
@@ -192,7 +200,7 @@ class ExportedSeries:
         """The release without the patches, ``.tar.bz2``, all files in one folder that is named after it."""
         from patchtool.adapters.tarballs import tar_bz2  # late: few formats have archives
 
-        prefix = f"{self.project}-{self.release.version}"
+        prefix = f"{self.project}-{self.upstream_version}"
         return tar_bz2({f"{prefix}/{path}": file for path, file in self.tree(self.base).items()}, DEFAULT_DATE)
 
     def in_layout(self, path: str) -> str:
@@ -262,6 +270,11 @@ def source_date_epoch() -> int | None:
     if not (text.isascii() and text.isdigit() and int(text[:20]) <= _LAST_DATE):
         raise InputError(f"{DATE_VARIABLE} is {text!r}, not a number of seconds", hint=f"unset {DATE_VARIABLE}")
     return int(text)
+
+
+def with_local(version: str, local: str) -> str:
+    """A version with one more local part."""
+    return f"{version}{'.' if '+' in version else '+'}{local}"
 
 
 def local_version(text: str) -> str:

@@ -34,6 +34,8 @@ def release_wheels(
         InputError: A pattern matches no wheel, or the release has none.
         EnvironmentFault: A wheel cannot be downloaded, or does not have the hash that it must have.
     """
+    if release.commit:
+        raise InputError(f"{release} is a commit, and only releases have wheels", hint="export another format")
     folder = session.store.path / FOLDER
     offline = not session.can_fetch
     upstream = open_upstream(find_links=folder if offline else session.find_links)

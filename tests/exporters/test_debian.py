@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from patchtool.domain.errors import InputError
-from patchtool.domain.release import Release
 from patchtool.exporters.debian import debian_version
 from patchtool.workflow.exported_series import ExportedSeries, Layout
 from tests.exporters.awkward_files import BINARY, EMPTY, QUOTED, STATES
@@ -73,7 +72,7 @@ def test_what_dpkg_source_cannot_do_is_refused(tmp_path: Path, states: list[File
     [("0.5.13", "0.5.13"), ("0.5.12.post1", "0.5.12.post1"), ("0.6rc1", "0.6~rc1"), ("0.6.dev3", "0.6~dev3")],
 )
 def test_version_that_debian_orders_as_python_does(release: str, expected: str) -> None:
-    assert debian_version(Release(release)) == expected
+    assert debian_version(release) == expected
 
 
 def test_tarball_is_the_patched_tree(tmp_path: Path, series: ExportedSeries) -> None:

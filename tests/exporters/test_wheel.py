@@ -17,7 +17,7 @@ from installer.sources import WheelFile
 
 from patchtool.domain.errors import InputError
 from patchtool.exporters import exporter
-from patchtool.exporters.version_module import with_local_version
+from patchtool.exporters.version_module import with_version
 from patchtool.workflow.exported_series import ExportedSeries
 from tests.cli.harness import REPOSITORY
 from tests.commands.small_upstream import CACHE, SOURCE, Outcome, SmallUpstream
@@ -188,7 +188,7 @@ def test_wheel_without_folders_and_version_module(tmp_path: Path) -> None:
     ],
 )
 def test_version_module(source: str, expected: str) -> None:
-    assert with_local_version(source.encode(), "_version.py", "1.0", "npu.1").decode() == expected
+    assert with_version(source.encode(), "_version.py", "1.0", "1.0+npu.1").decode() == expected
 
 
 @pytest.mark.slow

@@ -1,5 +1,5 @@
     # {{ series.project }} {{ series.version }}
 {% for patch in patches %}
     # {{ patch.info.title | line }}
-    patch("{{ patch.file }}", sha256="{{ patch.sha256 }}", when="@{{ series.release.version }}", level=1)
+    patch("{{ patch.file }}", sha256="{{ patch.sha256 }}", when="@{{ series.upstream_version }}", level=1)
 {% endfor %}
