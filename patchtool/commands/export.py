@@ -117,6 +117,7 @@ def _series(session: Session, stored: StoredRelease, rendering: Rendering, optio
         local=local_version(options.local),
         package=session.store.package,
         when=source_date_epoch(),
+        complete=session.store.tree(stored.commit).complete,
         fetch_artifacts=wheels,
     )
 

@@ -34,7 +34,6 @@ def _provenance(series: ExportedSeries) -> bytes:
     Source: in-toto Statement v1; SLSA provenance v1.
     """
     tree = series.git.line("rev-parse", f"{series.tip}^{{tree}}")
-    requirement = f"pkg:pypi/{series.project}@{series.upstream_version}"
     statement: dict[str, Any] = {
         "_type": "https://in-toto.io/Statement/v1",
         "subject": [{"name": f"{series.project}-{series.version}", "digest": {"gitTree": tree}}],
@@ -48,8 +47,8 @@ def _provenance(series: ExportedSeries) -> bytes:
                 },
                 "internalParameters": {},
                 "resolvedDependencies": [
-                    {"uri": requirement, "digest": {"gitCommit": series.base}},
-                    *({"uri": requirement, "digest": {"sha256": value}} for value in series.hashes),
+                    {"uri": series.source, "digest": {"gitCommit": series.base}},
+                    *({"uri": series.source, "digest": {"sha256": value}} for value in series.hashes),
                     {"name": "series", "digest": {"sha256": series.digest}},
                     *({"name": f"patches/{info.name}", "digest": {"sha256": info.digest}} for info in series.infos),
                 ],

@@ -97,6 +97,7 @@ class ExportedSeries:
         local: Label of the local version, such as ``npu.1``.
         package: The name of its package.
         when: ``SOURCE_DATE_EPOCH``, or None.
+        complete: Fetches the files of the release that a partial clone lacks.
         fetch_artifacts: Returns the release's wheels to patch, verified by hash.
     """
 
@@ -112,6 +113,7 @@ class ExportedSeries:
     local: str = "npu.1"
     package: str = "sglang"
     when: int | None = None
+    complete: Callable[[], None] = lambda: None
     fetch_artifacts: Callable[[], Sequence[Path]] = tuple
 
     @property
@@ -129,6 +131,13 @@ class ExportedSeries:
         """The version of the release; of a commit, the version that its name says and the start of its id."""
         version, commit = self.release.version or "0", self.release.commit
         return with_local(version, f"g{commit[:10]}") if commit else version
+
+    @property
+    def source(self) -> str:
+        """Where the release comes from: a package URL, or the repository and commit."""
+        if self.pin.git is not None and self.release.commit:
+            return self.pin.git.at(self.release.commit)
+        return f"pkg:pypi/{self.project}@{self.upstream_version}"
 
     @property
     def tip(self) -> str:
@@ -187,13 +196,15 @@ class ExportedSeries:
 
     def tree(self, commit: str) -> dict[str, tuple[str, bytes]]:
         """Mode and bytes of every file of a commit, by path in the chosen layout, sorted."""
+        self.complete()
         listing = self.git.run("ls-tree", "-r", "-z", "--full-tree", commit).stdout
         entries = [line.partition("\t") for line in listing.decode("utf-8", "surrogateescape").split("\0") if line]
         blobs = {path: header.split() for header, _, path in entries}
-        objects = self.git.objects(oid for _, _, oid in blobs.values())
-        contents = dict(objects.values())
-        # A submodule is a commit of another repository: it has no bytes here.
-        return {self.in_layout(path): (mode, contents.get(oid, b"")) for path, (mode, _, oid) in sorted(blobs.items())}
+        objects = self.git.objects(oid for _, kind, oid in blobs.values() if kind == "blob")
+        files = {}
+        for path, (mode, kind, oid) in sorted(blobs.items()):  # a submodule is a commit, and has no bytes here
+            files[self.in_layout(path)] = (mode, objects[oid][1] if kind == "blob" else b"")
+        return files
 
     @cached_property
     def release_archive(self) -> bytes:

@@ -5,11 +5,14 @@ import os
 import shutil
 import subprocess
 import sys
+import tarfile
 from pathlib import Path
 
 import pytest
 
+from patchtool.exporters import FORMATS
 from tests.cli.harness import CliResult
+from tests.commands.small_git import GitUpstream
 from tests.commands.small_upstream import CACHE, SOURCE, Outcome, SmallUpstream
 from tests.exporters.consumers import put, read, require, run
 
@@ -245,3 +248,42 @@ def test_verify_refuses_what_is_no_export(upstream: SmallUpstream, files: dict[s
     out = put(upstream.folder / "out", files)
     out.mkdir(exist_ok=True)
     assert upstream.run("verify", str(out)).code == 2
+
+
+@pytest.mark.parametrize("version", ["1.1.dev1154+g1a2b3c4", "1.1rc1"])
+def test_releases_of_other_forms_are_exported(upstream: SmallUpstream, version: str) -> None:
+    upstream.release(version, {CACHE: SOURCE})
+    files = exported(upstream, "--all", "--on", version)
+    local = f"{version}.npu.1" if "+" in version else f"{version}+npu.1"
+    assert f"wheel/sglang-{local}-py3-none-any.whl" in files
+    assert f"tarball/sglang-{local}.tar.bz2" in files
+
+
+def test_other_distribution_of_the_package_is_exported(upstream: SmallUpstream) -> None:
+    upstream.release("1.0", {CACHE: SOURCE}, "amd_sglang")
+    upstream.pin("1.0", "amd_sglang")
+    files = exported(upstream, "--all")
+    assert "wheel/amd_sglang-1.0+npu.1-py3-none-any.whl" in files
+    assert b'find_spec("sglang")' in files["oci/overlay/install.sh"]
+    assert b"%{python3_sitelib}/sglang\n" in files["rpm/amd-sglang-fedora.spec"]
+
+
+def test_commit_is_exported_in_every_format_but_wheel(upstream: SmallUpstream, tmp_path: Path) -> None:
+    git = GitUpstream(tmp_path / "upstream.git")
+    commit = git.commit({CACHE: SOURCE, "docs/a.md": "a\n"}, tag="v1.0")
+    pin = f"sglang @ git+{git.url}@{commit}#subdirectory=python  # v1.0\n"
+    (upstream.project / "upstream-pin.txt").write_text(pin)
+    names = [name for name in FORMATS if name != "wheel"]
+    files = exported(upstream, *names)
+    (archive,) = (path for path in files if path.startswith("tarball/"))
+    assert archive == f"tarball/sglang-1.0+g{commit[:10]}.npu.1.tar.bz2"
+    with tarfile.open(upstream.folder / "out" / archive) as opened:
+        (page,) = (member for member in opened.getmembers() if member.name.endswith("/docs/a.md"))
+        text = opened.extractfile(page)
+        assert text is not None
+        assert text.read() == b"a\n"
+    statement = json.loads(files[f"sbom/sglang-1.0+g{commit[:10]}.npu.1.intoto.json"])
+    source = statement["predicate"]["buildDefinition"]["resolvedDependencies"][0]
+    assert source == {"uri": f"git+{git.url}@{commit}#subdirectory=python", "digest": {"gitCommit": commit}}
+    refused = export(upstream, "wheel")
+    assert (refused.code, "is a commit, and only releases have wheels" in refused.err) == (2, True)
