@@ -19,6 +19,8 @@ from patchtool.workflow.releases import pinned_release, upstream_report
 from patchtool.workflow.rendering import Rendering, select_patches
 from patchtool.workflow.session import Session
 
+_NOT_SIGNED = "the commits are the same on every machine, so they are not signed, although commit.gpgSign is set"
+
 
 class ApplyOptions(NamedTuple):
     """How to apply.
@@ -74,6 +76,7 @@ def _to_output(session: Session, options: ApplyOptions) -> Report:
     written = None
     if code < ExitCode.CONFLICT and not options.dry_run:
         from patchtool.adapters.git.patched_repository import write_output
+        from patchtool.adapters.git.signing import user_signs
 
         commits, branch = patch_commits(rendering), branch_name(stored.release)
         written = write_output(
@@ -86,6 +89,7 @@ def _to_output(session: Session, options: ApplyOptions) -> Report:
             lock_timeout=session.lock_timeout,
         )
         notes += [*written.notes, *_native_modules_note(stored.native_modules)]
+        notes += [_NOT_SIGNED] if not written.unchanged and user_signs() else []
     upstream = upstream_report(stored, project.pin.hashes)
     return _report(options, code, upstream, rendering, tree, folder, written, notes)
 

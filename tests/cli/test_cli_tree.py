@@ -416,3 +416,12 @@ def test_unapply_rolls_back_a_killed_run(cli: CommandLine, unpacked: Path) -> No
     assert answer.code == 0
     assert "it was rolled back, this tree is as before that run" in answer.out
     assert bytes_of(unpacked) == pristine
+
+
+def test_output_is_not_signed_and_says_so(cli: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
+    (cli.folder / "gitconfig").write_text("[commit]\n\tgpgSign = true\n")
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(cli.folder / "gitconfig"))
+    answer = cli("apply", "--output", "signed")
+    assert answer.code == 0
+    assert "they are not signed, although commit.gpgSign is set" in answer.out
+    assert "not signed" not in cli("apply", "--output", "signed").out

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from patchtool.adapters import process
@@ -12,7 +13,7 @@ from patchtool.adapters.git.plumbing import GUARDS, NO_FETCH, check_git_version
 from patchtool.domain.errors import EnvironmentFault, RefusedError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
 _CORE_FSYNC = (2, 36)
 
@@ -47,7 +48,14 @@ class Checkout(NamedTuple):
         except (OSError, ValueError):
             return True
 
-    def run(self, *args: str, stdin: bytes | None = None, durable: bool = False, reads_files: bool = False) -> bytes:
+    def run(
+        self,
+        *args: str,
+        stdin: bytes | None = None,
+        durable: bool = False,
+        reads_files: bool = False,
+        variables: Mapping[str, str] = MappingProxyType({}),
+    ) -> bytes:
         """Run one guarded git command and return its standard output.
 
         Args:
@@ -57,13 +65,14 @@ class Checkout(NamedTuple):
                 our journal records it.
             reads_files: Whether it may compare files with the index, which passes them through filters: then only those
                 run that the user's or the system's configuration names, not those of the repository's own.
+            variables: Further environment variables.
 
         Raises:
             EnvironmentFault: Git is missing or too old, or failed.
         """
         durability = ("-c", _fsync_setting()) if durable else ()
         try:
-            environment = _user_environment()
+            environment = {**_user_environment(), **variables}
             if reads_files:
                 scopes = ("config", "-z", "--show-scope", "--get-regexp", r"^filter\.")
                 settings = _git(self.root, *scopes, check=False).stdout

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from patchtool.adapters.git.commits import NEW_FILE, PatchCommit, added_files, digest, final_contents
 from patchtool.adapters.git.repository import NO_ENTRY
+from patchtool.adapters.git.signing import UNSIGNED, Signing, sign, signing_of
 from patchtool.adapters.worktree.blockers import blockers_in_git, blockers_on_disk, refuse_blocked
 from patchtool.adapters.worktree.installed import RecordEntry, entry_of, is_installed, record_entries
 from patchtool.adapters.worktree.journal import Applied, FileChange
@@ -32,12 +33,14 @@ class WritePlan(NamedTuple):
         originals: Bytes on disk before, by path in the git layout; None for a file that is created.
         contents: Bytes on disk after; None for a file that is deleted.
         replaces: The commit that the branch is on before, empty where there is no branch yet.
+        notes: Sentences for the user.
     """
 
     applied: Applied
     originals: dict[str, bytes | None]
     contents: dict[str, bytes | None]
     replaces: str = ""
+    notes: tuple[str, ...] = ()
 
 
 def make_plan(
@@ -89,7 +92,8 @@ def make_plan(
     applied = Applied(release, digest(commits), patches, files, head=worktree.head, head_branch=worktree.branch)
     if not (repository and worktree.checkout and branch):
         return WritePlan(applied, originals, contents)
-    applied = _with_commits(worktree, worktree.checkout, repository, stored, branch, applied)
+    signing = signing_of(worktree.checkout)
+    applied = _with_commits(worktree, worktree.checkout, repository, stored, branch, applied, signing)
     tip = repository.branch_tip(branch)
     ours = (applied.commits[-1], earlier.commits[-1] if earlier and earlier.branch == branch else None)
     if tip is not None and tip not in ours:
@@ -98,7 +102,7 @@ def make_plan(
             f"the branch {short} exists and has other commits",
             hint=f"rename it (git branch -m {short} NAME), or delete it (git branch -D {short})",
         )
-    return WritePlan(applied, originals, contents, tip or "")
+    return WritePlan(applied, originals, contents, tip or "", (UNSIGNED,) if signing.only_here else ())
 
 
 def _with_record_entries(
@@ -143,6 +147,7 @@ def _with_commits(
     commits: list[PatchCommit],
     branch: str,
     applied: Applied,
+    signing: Signing,
 ) -> Applied:
     from patchtool.adapters.git.committing import commit_series
 
@@ -151,6 +156,8 @@ def _with_commits(
     before = {**repository.index_entries(repository_paths.values()), **created}
     modes = {path: NEW_FILE if name in created else before[name].mode for path, name in repository_paths.items()}
     made = commit_series(checkout, commits, lambda path: (modes[path], repository_paths[path]))
+    if signing.wanted:
+        made = sign(checkout, signing, made, commits)
     algorithm = "sha1" if len(made[-1]) == len(blob_id(b"")) else "sha256"
     after = final_contents(commits)
     files = tuple(

@@ -117,7 +117,7 @@ def _write_new(
         return _result(worktree, None, notes=notes)
     plan = make_plan(worktree, commits, target.branch, target.release, earlier)
     _execute(worktree, journal, plan)
-    return _result(worktree, plan.applied, tuple(plan.contents), notes)
+    return _result(worktree, plan.applied, tuple(plan.contents), (*notes, *plan.notes))
 
 
 def _replace(
