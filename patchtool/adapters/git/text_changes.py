@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from difflib import SequenceMatcher
 from pathlib import Path
 
 from patchtool.adapters.files import safe_join, scratch_folder
@@ -11,6 +10,7 @@ from patchtool.adapters.git.commit_tree import CommitTree
 from patchtool.adapters.git.diff_text import DiffPart, read_mail, split_diff
 from patchtool.adapters.git.plumbing import Git, sealed_environment
 from patchtool.adapters.process import run
+from patchtool.domain.alignment import aligned
 from patchtool.domain.draft import ChangeSet, FileChange, UnstatedHunk
 from patchtool.domain.errors import InputError
 from patchtool.domain.ports import Tree
@@ -175,7 +175,7 @@ def hunks_of(change: FileChange) -> list[tuple[int, str]]:
     old, new = change.before or b"", change.after or b""
     if b"\0" in old + new or old == new:
         return [(1, "")]
-    matcher = SequenceMatcher(None, old.splitlines(), new.splitlines(), autojunk=False)
+    matcher = aligned(old.splitlines(), new.splitlines())
     hunks = []
     for group in matcher.get_grouped_opcodes(_CONTEXT):
         (_, i, _, k, _), (_, _, j, _, m) = group[0], group[-1]

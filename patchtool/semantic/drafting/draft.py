@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from difflib import SequenceMatcher
 
+from patchtool.domain.alignment import aligned
 from patchtool.domain.draft import Draft, FileChange, UnstatedHunk
 from patchtool.domain.objects import blob_id
 from patchtool.domain.patch import Judgement, PatchInfo
@@ -236,7 +236,7 @@ class _FileDraft:
         if self.problem:
             return [UnstatedHunk(self.path, 1, "", self.problem)]
         old, new = self.result.splitlines(), self.after.splitlines()
-        groups = SequenceMatcher(None, old, new, autojunk=False).get_grouped_opcodes(_CONTEXT)
+        groups = aligned(old, new).get_grouped_opcodes(_CONTEXT)
         found = []
         for group in groups:
             (_, i, _, k, _), (_, _, j, _, m) = group[0], group[-1]

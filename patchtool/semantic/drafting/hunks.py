@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
-from difflib import SequenceMatcher
 from typing import NamedTuple
 
+from patchtool.domain.alignment import aligned
 from patchtool.semantic.language.scopes import DEFINITIONS, first_line
 from patchtool.semantic.language.source import Source
 from patchtool.semantic.matching.unify import same
@@ -101,7 +101,7 @@ class _Block(NamedTuple):
     def hunks(self) -> Iterator[Hunk]:
         keys: dict[str, int] = {}
         dumps = [[keys.setdefault(ast.dump(s), len(keys)) for s in block] for block in (self.old, self.new)]
-        opcodes = SequenceMatcher(None, dumps[0], dumps[1], autojunk=False).get_opcodes()
+        opcodes = aligned(dumps[0], dumps[1]).get_opcodes()
         changes = [(i, j, k, m) for tag, i, j, k, m in opcodes if tag != "equal"]
         merged = _with_moves_merged(dumps[0], dumps[1], changes)
         spans = [part for span in merged for part in _aligned(self.old, self.new, span)]
@@ -159,7 +159,7 @@ def _aligned(old: list[ast.stmt], new: list[ast.stmt], span: Span) -> Iterator[S
     i, j, k, m = span
     keys = [[_key(statement) for statement in block] for block in (old[i:j], new[k:m])]
     a, c = i, k
-    for match in SequenceMatcher(None, keys[0], keys[1], autojunk=False).get_matching_blocks():
+    for match in aligned(keys[0], keys[1]).get_matching_blocks():
         b, d = i + match.a, k + match.b
         if a < b or c < d:
             yield a, b, c, d

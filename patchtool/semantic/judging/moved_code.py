@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Collection, Mapping
-from difflib import SequenceMatcher
 
+from patchtool.domain.alignment import aligned
 from patchtool.domain.ports import Tree
 from patchtool.semantic.language.scopes import DEFINITIONS, ScopeNode
 from patchtool.semantic.matching.unify import same
@@ -63,4 +63,4 @@ def resembles(one: ast.AST, other: ast.AST) -> bool:
     if same(one, other):
         return True
     lines, others = ast.unparse(one).splitlines(), ast.unparse(other).splitlines()
-    return SequenceMatcher(None, lines, others, autojunk=False).ratio() >= _SIMILAR
+    return aligned(lines, others).ratio() >= _SIMILAR
