@@ -54,11 +54,18 @@ def safe_join(root: Path, path: str, *, follow: bool = False) -> Path:
     prefix = os.fspath(root)
     for part in parts:  # only a symlink can lead out; resolving every path takes ten times as long as looking for one
         prefix = os.path.join(prefix, part)  # noqa: PTH118 -- a proof joins over a thousand paths
-        if os.path.islink(prefix) and not joined.resolve().is_relative_to(root.resolve()):  # noqa: PTH114
+        if os.path.islink(prefix) and not _resolved(joined).is_relative_to(root.resolve()):  # noqa: PTH114
             raise RefusedError(
                 f"{path!r} leads out of {root} through a symlink", hint="replace the symlink by a real folder"
             )
     return joined
+
+
+def _resolved(path: Path) -> Path:
+    try:
+        return path.resolve()
+    except RuntimeError:  # before Python 3.13, a loop of symlinks
+        return Path("/")
 
 
 def staged_name(path: Path) -> Path:

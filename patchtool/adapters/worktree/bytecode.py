@@ -9,6 +9,8 @@ from importlib.util import cache_from_source, source_hash
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from patchtool.adapters.foreign_files import read_regular
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -22,7 +24,7 @@ def compiled_from_other_bytes(file: Path) -> Iterator[Path]:
 
     Bytecode with a time is not judged: whether it is of the same bytes would need executing or compiling it.
     """
-    content = file.read_bytes()
+    content = read_regular(file) or b""
     for bytecode in _bytecode(file):
         flags, validation = _header(bytecode)
         if flags == _UNCHECKED and validation != source_hash(content):

@@ -106,7 +106,10 @@ def _parsed(line: bytes, names: Collection[str]) -> Iterator[tuple[str, RecordEn
     """Name and entry of a line, if it is about one of these files."""
     text = line.decode(errors="replace")
     if text.strip('\r\n"').split(",")[0].rstrip('"') in names or '"' in text:
-        rows = (row for row in csv.reader([text]) if len(row) == 3 and row[0] in names)
+        try:
+            rows = [row for row in csv.reader([text]) if len(row) == 3 and row[0] in names]
+        except csv.Error:  # no line that an installer writes
+            return
         yield from ((name, RecordEntry(digest, size)) for name, digest, size in rows)
 
 

@@ -5,15 +5,17 @@ from __future__ import annotations
 import ast
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
+from patchtool.adapters.foreign_files import read_head
 from patchtool.domain.errors import InputError, RefusedError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 PACKAGE = "sglang"
+_LONGEST_PATH = 4096
 
 
 def find_package(path: Path) -> tuple[Path, tuple[str, ...]]:
@@ -76,6 +78,8 @@ def _around(folder: Path) -> Path | None:
 def _editable_source(folder: Path) -> tuple[Path, Path] | None:
     """The marker file of an editable install and the source it points to, as pip, setuptools and uv write them."""
     for marker, target in _markers(folder):
+        if "\0" in target or len(target) > _LONGEST_PATH:
+            continue
         source = folder / target
         if source.name == PACKAGE and (source / "__init__.py").is_file():
             source = source.parent
@@ -86,25 +90,25 @@ def _editable_source(folder: Path) -> tuple[Path, Path] | None:
 def _markers(folder: Path) -> Iterator[tuple[Path, str]]:
     for marker in sorted(folder.glob(f"{PACKAGE}-*.dist-info/direct_url.json")):
         try:
-            document = json.loads(marker.read_bytes())
-        except ValueError:
-            continue
-        url = urlsplit(document.get("url", ""))
-        if document.get("dir_info", {}).get("editable") and url.scheme == "file":
+            document: Any = json.loads(read_head(marker))
+            url, editable = urlsplit(document["url"]), document["dir_info"]["editable"]
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+            continue  # not of an editable install
+        if editable is True and url.scheme == "file":
             yield marker.parent, unquote(url.path)
     for marker in sorted(folder.glob(f"__editable___{PACKAGE}_*_finder.py")):
         yield from ((marker, source) for source in _finder_mapping(marker))
     markers = [*folder.glob(f"__editable__.{PACKAGE}-*.pth"), *folder.glob(f"_*{PACKAGE}.pth")]
     for marker in sorted([*markers, *folder.glob(f"{PACKAGE}.egg-link")]):
-        lines = marker.read_text(encoding="utf-8", errors="replace").splitlines()
+        lines = read_head(marker).splitlines()
         yield from ((marker, line.strip()) for line in lines[:1] if line and not line.startswith(("import ", "#")))
 
 
 def _finder_mapping(marker: Path) -> list[str]:
     """Read setuptools' ``MAPPING = {'sglang': '/source/sglang'}`` without executing it."""
     try:
-        module = ast.parse(marker.read_bytes())
-    except (SyntaxError, ValueError):
+        module = ast.parse(read_head(marker))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
         return []
     for node in module.body:
         if not isinstance(node, (ast.Assign, ast.AnnAssign)):

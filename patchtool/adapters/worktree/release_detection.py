@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from patchtool.adapters.foreign_files import read_head
 from patchtool.domain.errors import InputError
 from patchtool.domain.release import Release
 
@@ -32,7 +33,7 @@ def release_from_files(package: Path) -> Release | None:
         None when there are none, or the tree is between two releases.
     """
     for file, pattern in _sources(package):
-        match = pattern.search(file.read_text(encoding="utf-8", errors="replace"))
+        match = pattern.search(read_head(file))
         if match:
             # The local part (+g1a2b3c) names the build, not the release.
             return _release(match[1].split("+")[0])

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from patchtool.adapters.files import safe_join
+from patchtool.adapters.foreign_files import read_regular
 from patchtool.adapters.git.checkout import discover
 from patchtool.adapters.git.repository import Repository
 from patchtool.adapters.worktree.committed import CommittedSeries, committed_series
@@ -114,7 +115,7 @@ class Worktree:
             return None
         # An installer may have made every file a link into its cache; what git checks out leads nowhere else.
         file = safe_join(self.base, path.removeprefix(_LAYOUT), follow=self.checkout is None)
-        return file.read_bytes() if file.is_file() else None
+        return read_regular(file)
 
     def line_endings(self, raw: dict[str, bytes]) -> dict[str, str]:
         """``crlf`` or ``mixed`` by path for those files that git stores with LF.
@@ -147,9 +148,9 @@ class Worktree:
             names[:] = [name for name in names if name != "__pycache__"]
             for name in files:
                 file = Path(folder, name)
-                if not name.endswith(".py") or (file.is_symlink() and (self.checkout or not file.is_file())):
+                if not name.endswith(".py") or (file.is_symlink() and self.checkout):
                     continue
-                content = file.read_bytes()
+                content = read_regular(file) or b""
                 # Plain search first: the expression alone takes ten times as long.
                 if word.encode() in content and pattern.search(content):
                     matches.append(_LAYOUT + file.relative_to(self.base).as_posix())
