@@ -14,7 +14,7 @@ from patchtool.matrix.planning.matrix_file import Matrix
 from patchtool.matrix.release_trees import ReleaseTrees
 from patchtool.workflow.lock_comparison import with_recorded_locations
 from patchtool.workflow.releases import named_release
-from patchtool.workflow.rendering import OverlayTree, render
+from patchtool.workflow.rendering import render
 from patchtool.workflow.session import Session
 
 _ABSENT = b'raise ModuleNotFoundError(f"No module named {__name__!r}", name=__name__)\n'
@@ -71,16 +71,16 @@ def _release_tree(session: Session, text: str | None) -> BaseTree:
 
 
 def _folder_tree(session: Session, folder: Path) -> BaseTree:
-    from patchtool.adapters.worktree import open_worktree, read_applied, read_originals
+    from patchtool.workflow.worktrees import base_without_series, open_read_only  # late: a folder's only
 
-    worktree = open_worktree(folder)
-    applied = read_applied(worktree)
-    before = read_originals(worktree, applied) if applied else {}
+    worktree = open_read_only(folder)
+    base = base_without_series(session, worktree)
+    before = {path: base.tree.read(path) for path in base.changed}
     pin = session.project.pin.release
     notes = worktree.notes
     if worktree.release is None:
         notes = (*notes, f"{folder} does not say which release it is; taken for the pin, {pin}")
-    return BaseTree(worktree.release or pin, OverlayTree(worktree, before), worktree.base, before, notes=notes)
+    return BaseTree(worktree.release or pin, base.tree, worktree.base, before, notes=notes)
 
 
 def render_subsets(session: Session, base: BaseTree, subsets: Iterable[tuple[str, ...]]) -> ReleaseTrees:

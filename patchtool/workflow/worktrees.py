@@ -93,6 +93,15 @@ def render_on_worktree(
     return _rendered(session, worktree, base, patches)
 
 
+def base_without_series(session: Session, worktree: Worktree) -> TreeBase:
+    """The folder as it was before the series, by the record of an earlier run or because the files tell."""
+    base = recorded_base(session, worktree)
+    if base.changed:
+        return base
+    series = series_on_disk(session, worktree, base, _located(session, worktree, session.project.patches))
+    return series.base if series.recognised else base
+
+
 def adopt_series(session: Session, worktree: Worktree) -> bool:
     """Record what is applied in a folder that has no record, where the files are exactly what the series makes.
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 import hashlib
 from base64 import urlsafe_b64encode
+from io import StringIO
 from typing import TYPE_CHECKING, NamedTuple
 
 from patchtool.adapters.files import atomic_write
@@ -89,11 +90,14 @@ def updated(content: bytes, changes: Mapping[str, tuple[RecordEntry, RecordEntry
         if before.hash and entry == before:
             line = _with_entry(line, before, after)
         lines.append(line)
-    ending = b"\r\n" if lines and lines[0].endswith(b"\r\n") else b"\n"
+    added = StringIO(newline="")
+    writer = csv.writer(added, lineterminator="\r\n" if lines and lines[0].endswith(b"\r\n") else "\n")
     for name, (before, after) in sorted(changes.items()):
         if not before.hash and after.hash and name not in listed:
-            lines.append(f"{name},{after.hash},{after.size}".encode() + ending)
-    return b"".join(lines)
+            writer.writerow([name, *after])
+    if added.getvalue() and lines and not lines[-1].endswith(b"\n"):
+        lines.append(b"\n")
+    return b"".join(lines) + added.getvalue().encode()
 
 
 def _records(base: Path) -> Iterator[Path]:

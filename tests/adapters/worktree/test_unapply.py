@@ -159,3 +159,26 @@ def test_record_with_paths_outside_of_the_tree_is_refused(lab: Lab, was: str, be
         unapply(open_worktree(root))
     assert not (root / ".patchtool/undo").exists()
     assert {k: v for k, v in snapshot(root).items() if not k.endswith(".pid")} == before
+
+
+@pytest.mark.parametrize("restored", [A, B])
+def test_files_restored_by_other_means_do_not_prevent_unapply(lab: Lab, restored: str) -> None:
+    root = _applied(lab, commit=False)
+    lab.git(root, "restore", "--", restored)
+    worktree = open_worktree(root)
+    applied = read_applied(worktree)
+    assert applied
+    assert applied_state(worktree, applied).kind == "partly"
+    assert unapply(worktree) == [path for path in (A, B) if path != restored]
+    assert lab.git(root, "status", "--porcelain") == ""
+
+
+@pytest.mark.parametrize("restored", [A, B])
+def test_files_restored_by_other_means_are_written_again(lab: Lab, restored: str) -> None:
+    root = _applied(lab, commit=False)
+    wanted = snapshot(root)
+    lab.git(root, "restore", "--", restored)
+    write(open_worktree(root), lab.series(), commit=False, branch=BRANCH)
+    assert snapshot(root) == wanted
+    assert unapply(open_worktree(root)) == [A, B]
+    assert lab.git(root, "status", "--porcelain") == ""

@@ -1,0 +1,60 @@
+"""The ``RECORD`` of an installed wheel: only the lines of changed files change, and undoing restores every byte."""
+
+from __future__ import annotations
+
+import csv
+from io import StringIO
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from patchtool.adapters.worktree.installed import RecordEntry, entry_of, updated
+
+NAMES = ["sglang/srt/a.py", "sglang/srt/with, comma.py", 'sglang/srt/with "quotes".py', "sglang/srt/ä.py", "a"]
+LINES = st.lists(st.sampled_from(NAMES), unique=True, max_size=5)
+
+
+def record(names: list[str], contents: dict[str, bytes], ending: str) -> bytes:
+    text = StringIO(newline="")
+    writer = csv.writer(text, lineterminator=ending)
+    writer.writerows([name, *entry_of(contents[name])] for name in names)
+    writer.writerow(["sglang-1.dist-info/RECORD", "", ""])
+    return text.getvalue().encode()
+
+
+def entries(content: bytes) -> dict[str, RecordEntry]:
+    rows = csv.reader(StringIO(content.decode(), newline=""))
+    return {name: RecordEntry(digest, size) for name, digest, size in rows}
+
+
+@given(LINES, LINES, st.sampled_from(["\n", "\r\n"]), st.binary(max_size=5))
+def test_changes_are_exact_and_can_be_undone(names: list[str], changed: list[str], ending: str, after: bytes) -> None:
+    contents = {name: name.encode() for name in NAMES}
+    before = record(names, contents, ending)
+    changes = {
+        name: (entry_of(contents[name]) if name in names else RecordEntry(), entry_of(after)) for name in changed
+    }
+    written = updated(before, changes)
+    wanted = entries(before) | {name: entry_of(after) for name in changed}
+    assert entries(written) == wanted
+    assert updated(written, changes) == written, "can be repeated"
+    assert updated(written, {name: pair[::-1] for name, pair in changes.items()}) == before
+
+
+@pytest.mark.parametrize("line", [b"a,sha256=other,3\n", b"a,,\n", b"a\n", b"a,b,c,d\n", b'"a\n', b"\xff,\xff,\n", b""])
+def test_lines_that_are_not_true_or_not_understood_stay(line: bytes) -> None:
+    assert updated(line, {"a": (entry_of(b"one"), entry_of(b"two"))}) == line
+
+
+def test_file_that_is_deleted_has_no_line() -> None:
+    before = record(["a"], {"a": b"one"}, "\n")
+    assert updated(before, {"a": (entry_of(b"one"), RecordEntry())}) == record([], {}, "\n")
+
+
+@pytest.mark.parametrize("algorithm", ["sha256", "sha384", "sha512"])
+def test_algorithm_of_the_installer_is_kept(algorithm: str) -> None:
+    entry = entry_of(b"one", RecordEntry(f"{algorithm}=", "0"))
+    assert entry.describes(b"one")
+    assert entry_of(b"two", entry).hash.startswith(f"{algorithm}=")
+    assert entry_of(b"two", RecordEntry("md5=x", "1")) == RecordEntry()
