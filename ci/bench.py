@@ -10,10 +10,15 @@ import subprocess
 import sys
 import tempfile
 import time
+import zipfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
+from bench_git import GitBench, daemon, write_repository
+
+from patchtool.adapters.project.project import Project
 from patchtool.adapters.store.store import default_path
 from patchtool.adapters.upstreams.pypi import PyPI
 from patchtool.domain.release import Release
@@ -153,6 +158,7 @@ class Bench:
             self.importing(),
             *self.rebasing(),
             *self.surveying(),
+            *self.pinning_commits(),
         ]
 
     def importing(self) -> Figure:
@@ -216,6 +222,31 @@ class Bench:
             return self.ours("--offline", "rebase", "--to", target)
 
         return [Figure(f"rebase to {target} / git rebase --onto", *pairs(self.runs, ours, theirs), 1.0)]
+
+    def pinning_commits(self) -> list[Figure]:
+        """A pin on a commit of a large repository, against a partial clone and git's own reading of the targets."""
+        project, folder = self.folder / "git-project", self.folder / "git"
+        folder.mkdir()
+        shutil.copytree(ROOT / "patches", project / "patches", ignore=shutil.ignore_patterns("series.*"))
+        bench = GitBench(folder, project, [*PATCHTOOL, "-C", str(project)])
+        targets = self.targets()
+        write_repository(bench.repository, targets)
+        figures = []
+        with daemon(folder) as served:
+            for name, url in (("file", bench.repository.as_uri()), ("git", f"{served}/big.git")):
+                bench.pin(url)
+                measured = pairs(self.runs, bench.fetch, partial(bench.clone, url))
+                figures.append(Figure(f"first fetch, {name}:// / partial clone", *measured, 1.2))
+        bench.pin(bench.repository.as_uri())
+        measured = pairs(self.runs, bench.survey, partial(bench.reading, targets))
+        return [*figures, Figure("survey of 50 commits, kept / cat-file of each", *measured, 2)]
+
+    def targets(self) -> dict[str, bytes]:
+        """The files of the pinned release that the series reads."""
+        paths = {path for info in Project(self.project).patches for path in info.footprint}
+        with zipfile.ZipFile(self.wheel()) as wheel:
+            there = set(wheel.namelist())
+            return {path: wheel.read(path[7:]) for path in sorted(paths) if path[7:] in there}
 
     def pinned(self) -> str:
         """The pinned release."""

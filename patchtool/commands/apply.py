@@ -119,7 +119,7 @@ def _to_tree(session: Session, folder: Path, options: ApplyOptions) -> Report:
     )
 
     timeout = session.lock_timeout
-    worktree, recovered = (open_read_only(folder), ()) if options.dry_run else open_recovered(folder, timeout)
+    worktree, recovered = (open_read_only(session, folder), ()) if options.dry_run else open_recovered(session, folder)
     release, pin = worktree.release, session.project.pin.release
     if release not in (None, pin) and not options.force and not options.dry_run:
         raise RefusedError(
@@ -128,7 +128,7 @@ def _to_tree(session: Session, folder: Path, options: ApplyOptions) -> Report:
         )
     if not options.dry_run and adopt_series(session, worktree):
         recovered = (*recovered, ADOPTED)
-        worktree = open_recovered(folder, timeout)[0]
+        worktree = open_recovered(session, folder)[0]
     looked = render_on_worktree(session, worktree, only=options.only, skip=options.skip)
     rendering, tree = looked.rendering, looked.tree
     notes = [*recovered, *session.notes(), *worktree.notes, *rendering.notes]

@@ -29,7 +29,7 @@ def explain(session: Session, name: str, *, on: str | None, tree: Path | None) -
     if tree is not None:
         from patchtool.workflow.worktrees import look_at_worktree, open_read_only, worktree_report  # late
 
-        worktree = open_read_only(tree)
+        worktree = open_read_only(session, tree)
         rendering = look_at_worktree(session, worktree).rendering
         return _report(rendering.patch(name), worktree_report(worktree), rendering.notes)
     stored = named_release(session, on)

@@ -44,7 +44,7 @@ def _on_tree(session: Session, folder: Path, running: Running | None = None) -> 
     from patchtool.workflow.disk_answer import answer_for  # late: a tree's only
     from patchtool.workflow.worktrees import look_at_worktree, open_read_only, worktree_report
 
-    worktree = open_read_only(folder)
+    worktree = open_read_only(session, folder)
     looked = look_at_worktree(session, worktree)
     rendering, answer = looked.rendering, answer_for(session, folder, worktree, looked, running)
     other = ExitCode.FINDINGS if rendering.on_other_bytes else ExitCode.OK

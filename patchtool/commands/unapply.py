@@ -21,7 +21,7 @@ def unapply(session: Session, folder: Path) -> Report:
         session: The run.
         folder: The folder that the series was applied to.
     """
-    worktree, recovered = open_recovered(folder, session.lock_timeout)
+    worktree, recovered = open_recovered(session, folder, place=False)
     if read_applied(worktree) is None and adopt_series(session, worktree):
         recovered = (*recovered, ADOPTED)
     applied = read_applied(worktree)

@@ -7,9 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from functools import partial
-from multiprocessing import get_all_start_methods, get_context
 
 from patchtool.adapters.store.judgement_cache import JudgementCache
 from patchtool.domain.kinds import kind_of
@@ -44,6 +42,11 @@ def render_many(session: Session, releases: Sequence[Release], trees: Sequence[T
 def _spread(
     patches: Sequence[PatchInfo], cache: JudgementCache, trees: Sequence[Tree], releases: Sequence[Release]
 ) -> Iterator[Rendering]:
+    if not trees:
+        return
+    from concurrent.futures import ProcessPoolExecutor  # late: a survey whose judgements are kept starts no process
+    from multiprocessing import get_all_start_methods, get_context
+
     render_on = partial(render, patches, cache=cache)
     workers = min(os.cpu_count() or 1, len(trees))
     if workers < 2 or "fork" not in get_all_start_methods():

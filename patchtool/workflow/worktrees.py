@@ -18,30 +18,41 @@ from patchtool.domain.report import UpstreamReport
 from patchtool.workflow.commits import patch_commits
 from patchtool.workflow.disk_states import SeriesOnDisk, series_on_disk
 from patchtool.workflow.lock_comparison import render_series, with_recorded_locations
+from patchtool.workflow.placing import known_releases, placed
 from patchtool.workflow.proofs import proof_notes
 from patchtool.workflow.rendering import Rendering, select_patches
 from patchtool.workflow.session import Session
 from patchtool.workflow.tree_base import TreeBase, recorded_base
 
 
-def open_read_only(folder: Path) -> Worktree:
+def open_read_only(session: Session, folder: Path) -> Worktree:
     """Open a folder as it is, even where an earlier run was killed in it; nothing is written."""
-    worktree = open_worktree(folder)
+    worktree = _placed(session, open_worktree(folder))
     if Journal(worktree.state_dir).pending():
         note = "an earlier run was killed while it wrote here: the next apply or unapply recovers this tree"
         return replace(worktree, notes=(*worktree.notes, note))
     return worktree
 
 
-def open_recovered(folder: Path, lock_timeout: float) -> tuple[Worktree, tuple[str, ...]]:
+def open_recovered(session: Session, folder: Path, *, place: bool = True) -> tuple[Worktree, tuple[str, ...]]:
     """Open a folder after finishing or rolling back what a killed run left there.
+
+    Args:
+        session: The run.
+        folder: The folder.
+        place: Whether to find out which release it is where it says none.
 
     Returns:
         The worktree, and notes on what was recovered.
     """
     worktree = open_worktree(folder)
-    recovery = recover(worktree, lock_timeout=lock_timeout)
-    return (open_worktree(folder), (recovery.sentence,)) if recovery else (worktree, ())
+    recovery = recover(worktree, lock_timeout=session.lock_timeout)
+    worktree = open_worktree(folder) if recovery else worktree
+    return _placed(session, worktree) if place else worktree, (recovery.sentence,) if recovery else ()
+
+
+def _placed(session: Session, worktree: Worktree) -> Worktree:
+    return placed(session, replace(worktree, known=known_releases(session)))
 
 
 def worktree_report(worktree: Worktree) -> UpstreamReport:

@@ -27,9 +27,22 @@ class JudgementCache:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self._read: dict[str, Judgement] = {}
+
+    def __reduce__(self) -> tuple[type[JudgementCache], tuple[Path]]:
+        """Leave what was read behind where a worker gets a copy."""
+        return type(self), (self.folder,)
 
     def get(self, key: str) -> Judgement | None:
         """Look a judgement up; anything but the exact bytes that `put` wrote is a miss."""
+        if key not in self._read:
+            found = self._from_disk(key)
+            if found is None:
+                return None
+            self._read[key] = found  # neighbouring commits have most files in common
+        return self._read[key]
+
+    def _from_disk(self, key: str) -> Judgement | None:
         try:
             digest, _, body = self._path(key).read_bytes().partition(b"\n")
             if digest != _digest(body):

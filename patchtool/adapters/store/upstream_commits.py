@@ -47,6 +47,7 @@ class UpstreamCommits:
         self._store = store
         self._git = store.git
         self._lock_timeout = lock_timeout
+        self._tips: dict[str, tuple[str, str]] = {}
 
     def resolve(self, name: str) -> Release:
         """Look up what a tag, a branch, a ref or a commit is now, with ``~N`` and ``^`` behind it.
@@ -58,13 +59,16 @@ class UpstreamCommits:
         found = _NAME.fullmatch(name)
         if found is None or name.startswith("-"):
             raise InputError(f"{name!r} names no commit", hint="give a tag, a branch, a commit, or as in main~50")
-        commit, short = self._tip(found["name"])
+        base = found["name"]
+        if base not in self._tips:
+            self._tips[base] = self._tip(base)
+        commit, short = self._tips[base]
         if not found["steps"]:
             return Release.of_commit(commit, short)
         self.fetch_history([commit])
         earlier = self._parsed(commit + found["steps"])
         if not earlier:
-            raise InputError(f"{name!r} goes back further than the history of {found['name']}")
+            raise InputError(f"{name!r} goes back further than the history of {base}")
         return Release.of_commit(earlier, short and short + found["steps"])
 
     def _tip(self, name: str) -> tuple[str, str]:

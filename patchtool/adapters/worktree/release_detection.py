@@ -10,7 +10,7 @@ from patchtool.domain.errors import InputError
 from patchtool.domain.release import Release
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator
     from pathlib import Path
 
 _VERSION_PY = re.compile(r"^(?:__version__|version)\b[^\n]*?=\s*['\"]([^'\"]+)['\"]", re.MULTILINE)
@@ -23,11 +23,12 @@ def release_from_tags(tags: Iterable[str]) -> Release | None:
     return max(releases, default=None)
 
 
-def release_from_files(package: Path) -> Release | None:
+def release_from_files(package: Path, known: Collection[Release] = ()) -> Release | None:
     """Read the release from version files in the package and metadata beside it.
 
     Args:
         package: The ``sglang`` folder.
+        known: Releases that are recognised as they are, local versions and development releases too.
 
     Returns:
         None when there are none, or the tree is between two releases.
@@ -35,8 +36,9 @@ def release_from_files(package: Path) -> Release | None:
     for file, pattern in _sources(package):
         match = pattern.search(read_head(file))
         if match:
-            # The local part (+g1a2b3c) names the build, not the release.
-            return _release(match[1].split("+")[0])
+            exact = next((release for release in known if not release.commit and release == _parsed(match[1])), None)
+            # Otherwise the local part (+g1a2b3c) names the build, not the release.
+            return exact or _release(match[1].split("+")[0])
     return None
 
 
@@ -49,8 +51,12 @@ def _sources(package: Path) -> Iterator[tuple[Path, re.Pattern[str]]]:
 
 
 def _release(text: str) -> Release | None:
+    release = _parsed(text)
+    return None if release is None or release.commit or "dev" in release.version else release
+
+
+def _parsed(text: str) -> Release | None:
     try:
-        release = Release.parse(text)
+        return Release.parse(text)
     except InputError:
         return None
-    return None if "dev" in release.version else release

@@ -41,11 +41,15 @@ class Worktree:
         package: The ``sglang`` folder.
         checkout: The git checkout that tracks it, None for a plain folder.
         notes: Sentences for the user on how the package was located.
+        known: Releases that the project records; a checkout at the commit of one of them is it.
+        placed: The release that it is by its content.
     """
 
     package: Path
     checkout: Checkout | None = None
     notes: tuple[str, ...] = ()
+    known: tuple[Release, ...] = ()
+    placed: Release | None = None
     _endings: dict[str, str] = field(default_factory=dict, compare=False, repr=False)
 
     @property
@@ -80,15 +84,22 @@ class Worktree:
 
     @cached_property
     def release(self) -> Release | None:
-        """The release by a tag at the commit that the series is or will be applied on, else by version files."""
+        """The release by the commit that the series is or will be applied on or a tag there, else by version files."""
+        if self.placed is not None:
+            return self.placed
         if self.checkout is None:
-            return release_from_files(self.package)
+            return release_from_files(self.package, self.known)
         applied = Journal(self.state_dir).applied()
         commit = applied.head if applied and self.head in applied.commits else self.head
+        recorded = {release.commit: release for release in self.known if release.commit}
+        if commit in recorded:
+            return recorded[commit]
         tags = self.checkout.tags(commit or "HEAD")
         if not tags and self.committed:
+            if self.committed.below in recorded:
+                return recorded[self.committed.below]
             tags = self.checkout.tags(self.committed.below)
-        return release_from_tags(tags) or release_from_files(self.package)
+        return release_from_tags(tags) or release_from_files(self.package, self.known)
 
     @cached_property
     def committed(self) -> CommittedSeries | None:

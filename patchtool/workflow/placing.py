@@ -1,0 +1,77 @@
+"""Which release a folder is: by its commit, by what it says, or by the content of the files that the series reads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from patchtool.adapters.worktree import Worktree, read_applied, read_originals
+from patchtool.domain.ports import Tree
+from patchtool.domain.release import Release
+from patchtool.workflow.rendering import OverlayTree
+from patchtool.workflow.session import Session
+from patchtool.workflow.tree_base import locked_ids
+
+_SHOWN = 3
+
+
+def placed(session: Session, worktree: Worktree) -> Worktree:
+    """Place a folder among the releases that are known.
+
+    A folder that says no release is the one whose files it has, if that is certain; else the nearest release and the
+    files that differ are noted, and it stays without a release. Where the pin is a commit, a wheel of the same version
+    is the pin if its files are the pin's.
+    """
+    pin, says = session.project.pin.release, worktree.release
+    if says is not None and (says == pin or says.version != pin.version):
+        return worktree
+    files = _files(session, worktree)
+    known = _known(session)
+    if says is not None:
+        same = bool(known.get(pin)) and _differing(files, known[pin]) == []
+        return _with(worktree, pin, f"this tree is {says}, with the files of the pin, {pin}") if same else worktree
+    ranked = sorted(known, key=lambda release: (-len(_differing(files, known[release])), release == pin, release))
+    nearest = ranked[-1] if ranked else None
+    if nearest is None or not any(files.get(path) == blob for path, blob in known[nearest].items()):
+        return replace(
+            worktree, notes=(*worktree.notes, "no known release has a file that the series reads as it is here")
+        )
+    differing = _differing(files, known[nearest])
+    if not differing:
+        note = f"this tree says no release; all files that the series reads are those of {nearest}"
+        return _with(worktree, nearest, note)
+    shown = ", ".join(differing[:_SHOWN]) + (f" and {len(differing) - _SHOWN} more" if len(differing) > _SHOWN else "")
+    note = f"the nearest release by its content is {nearest}; these files differ from it: {shown}"
+    return replace(worktree, notes=(*worktree.notes, note))
+
+
+def known_releases(session: Session) -> tuple[Release, ...]:
+    """The releases and commits that the project records: a folder is one of them if it has its commit or version."""
+    return tuple(dict.fromkeys((session.project.pin.release, *session.project.lock.releases)))
+
+
+def _with(worktree: Worktree, release: Release, note: str) -> Worktree:
+    return replace(worktree, placed=release, notes=(*worktree.notes, note))
+
+
+def _files(session: Session, worktree: Worktree) -> Mapping[str, str]:
+    """Blob ids of the files that the series reads, without what an earlier run wrote."""
+    applied = read_applied(worktree)
+    tree: Tree = OverlayTree(worktree, read_originals(worktree, applied)) if applied else worktree
+    return tree.blob_ids(session.footprint)
+
+
+def _known(session: Session) -> dict[Release, Mapping[str, str]]:
+    """Blob ids of those files in every release of the lock and the store."""
+    names = [info.name for info in session.project.patches]
+    known: dict[Release, Mapping[str, str]] = {
+        release: locked_ids(locked, names)[0] for release, locked in session.project.lock.releases.items()
+    }
+    stored = session.store.stored(dict.fromkeys((*known_releases(session), *session.store.releases())))
+    found = session.store.git.regular_files([each.commit for each in stored.values()], session.footprint)
+    known |= {release: found[each.commit] for release, each in stored.items()}
+    return {release: files for release, files in known.items() if files}
+
+
+def _differing(files: Mapping[str, str], known: Mapping[str, str]) -> list[str]:
+    return sorted(path for path, blob in known.items() if files.get(path) != blob)
