@@ -118,12 +118,12 @@ def _render(
 ) -> Judgement:
     """Write the edits and judge the result; adds the written files, by path, to those that are parsed."""
     from patchtool.semantic.writing.comments import lost_comments  # late: a landed patch writes nothing
-    from patchtool.semantic.writing.renaming import check_renames
+    from patchtool.semantic.writing.outside_readers import check_outside_readers
     from patchtool.semantic.writing.write import write_rules
 
     try:
         after = write_rules(decision.write, targets.sources)
-        judgement = check_renames(decision.write, after, tree, judgement)
+        judgement = check_outside_readers(decision.write, after, tree, judgement)
     except CannotWrite as error:
         return judgement.with_state(State.CONFLICT, error.reason, error.detail)
     outcome = decide(_examine_all(patch, rules, after, kinds), independent=patch.independent)

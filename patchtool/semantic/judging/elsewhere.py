@@ -1,8 +1,9 @@
-"""Who reads a renamed name in other files of the tree, and what a rename means for base classes in them."""
+"""Who reads a name in other files of the tree that a patch renames or removes, and which base classes have it."""
 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import NamedTuple
@@ -14,7 +15,8 @@ from patchtool.semantic.language.nodes import walk
 from patchtool.semantic.language.readers import COPYING, TAKING_TEXT, constructs
 from patchtool.semantic.language.scopes import Scope, parameters
 from patchtool.semantic.language.source import Source, bound_names
-from patchtool.semantic.vocabulary.renames import Rename
+
+_MOST_READERS = 50
 
 
 class Elsewhere(NamedTuple):
@@ -31,23 +33,30 @@ class Elsewhere(NamedTuple):
     unknown_bases: tuple[str, ...] = ()
 
 
-def look_elsewhere(edit: Rename, scope: Scope, path: str, written: Mapping[str, Source], tree: Tree) -> Elsewhere:
-    """Search the other files of a tree for what a rename must not leave behind.
+def look_elsewhere(
+    name: str, scope: Scope, path: str, written: Mapping[str, Source], tree: Tree, *, new: str = ""
+) -> Elsewhere:
+    """Search the other files of a tree for what reads a name that a patch takes away.
 
     Args:
-        edit: The rename.
-        scope: Its scope, before.
+        name: The name.
+        scope: The scope that binds it, before.
         path: The file of the scope.
         written: The files that the patch changes, afterwards, by path.
         tree: The tree before.
+        new: The new name, if it gets one.
     """
     function = scope.function
-    if function is not None and edit.old not in parameters(function):
+    if function is not None and name not in parameters(function):
         return Elsewhere()
-    search = _Search(edit.old, scope, path, Modules(tree.read))
-    readers = []
-    for other in sorted({*tree.containing(edit.old), *written} - {path}):
+    search = _Search(name, scope, path, Modules(tree.read))
+    readers: list[str] = []
+    for other in sorted({*tree.containing(name), *written} - {path}):
         data = written[other].data if other in written else tree.read(other) or b""
+        if len(readers) > _MOST_READERS:
+            break
+        if not search.may_read(data):
+            continue
         try:
             parsed = ast.parse(data, other)
         except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -61,8 +70,9 @@ def look_elsewhere(edit: Rename, scope: Scope, path: str, written: Mapping[str, 
     bases = bases_of(search.owner, path, search.modules)
     for base in bases.known:
         bound = {name for statement in base.node.body for name in bound_names(statement)}
-        for name in sorted({edit.old, edit.new} & bound):
-            return Elsewhere(tuple(readers), f"{scope.symbol} inherits {name} from {base.node.name} in {base.path}")
+        for inherited in sorted({name, new} & bound):
+            detail = f"{scope.symbol} inherits {inherited} from {base.node.name} in {base.path}"
+            return Elsewhere(tuple(readers), detail)
     return Elsewhere(tuple(readers), "", bases.unknown)
 
 
@@ -71,6 +81,13 @@ class _Search:
         self.name, self.scope, self.path, self.modules = name, scope, path, modules
         owner = scope.owners[-1] if scope.function is not None and scope.owners else scope.node
         self.owner = owner if isinstance(owner, ast.ClassDef) else None
+
+    def may_read(self, data: bytes) -> bool:
+        """Whether a file spells the name as a reader does: most files that have a common word need not be parsed."""
+        if isinstance(self.scope.node, ast.Module):
+            return True
+        word = re.escape(self.name.encode())
+        return re.search(rb"\.\s*%s\b|['\"]%s['\"]|\b%s\s*[=:(]" % (word, word, word), data) is not None
 
     def lines(self, tree: ast.Module, path: str) -> Iterator[int]:
         """Yield the line of each place of a file that reads the name, or may."""

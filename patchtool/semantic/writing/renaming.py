@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection
 
 import libcst as cst
 
-from patchtool.domain.patch import Judgement
-from patchtool.domain.ports import Tree
-from patchtool.semantic.judging.elsewhere import look_elsewhere
-from patchtool.semantic.judging.examine import RuleVerdict
 from patchtool.semantic.language.mentions import mentions_of
 from patchtool.semantic.language.readers import Readers, readers_of
-from patchtool.semantic.language.scopes import Problem, Scope, find_scope
+from patchtool.semantic.language.scopes import Problem, find_scope
 from patchtool.semantic.language.source import ParseError, Source
 from patchtool.semantic.matching.unify import same
 from patchtool.semantic.vocabulary.renames import Renaming
@@ -41,7 +37,7 @@ def rename(source: Source, renaming: Renaming) -> Source:
         raise CannotWrite(scope.reason, scope.detail)
     readers = readers_of(source, scope, edit.old)
     if readers.unclear and not edit.elsewhere:
-        raise not_followed(renaming, _listed(source, readers))
+        raise not_followed(renaming, listed_readers(source, readers))
     mentions = mentions_of(source.tree, edit.old)
     meant = {(id(m.node), m.field, m.part) for m in readers.mentions}
     wanted = [(id(m.node), m.field, m.part) in meant for m in mentions]
@@ -61,16 +57,9 @@ def rename(source: Source, renaming: Renaming) -> Source:
     return Source.parse(source.path, module.bytes)
 
 
-def _listed(source: Source, readers: Readers) -> list[str]:
+def listed_readers(source: Source, readers: Readers) -> list[str]:
+    """List the readers of a file that may mean a name, each as ``path:line: code``."""
     return [f"{source.path}:{unclear.line}: {unclear.code}" for unclear in readers.unclear]
-
-
-def _unclear(written: Source, renaming: Renaming) -> list[str]:
-    """The readers that a written file still has and that may mean the old name."""
-    scope = find_scope(written, renaming.symbol)
-    if isinstance(scope, Problem):  # the scope is renamed, too
-        scope = Scope(renaming.symbol, written.tree, ())
-    return _listed(written, readers_of(written, scope, renaming.edit.old))
 
 
 def not_followed(renaming: Renaming, listed: Collection[str]) -> CannotWrite:
@@ -88,43 +77,6 @@ def not_followed(renaming: Renaming, listed: Collection[str]) -> CannotWrite:
     return CannotWrite(
         "reader-not-followed", detail + "State a rule for each, or in elsewhere= why they may stay as they are"
     )
-
-
-def check_renames(
-    verdicts: Sequence[RuleVerdict], after: Mapping[str, Source], tree: Tree, judgement: Judgement
-) -> Judgement:
-    """Refuse a rename that other files of the tree do not follow; return the judgement with what is to be said.
-
-    Args:
-        verdicts: The rules that were written.
-        after: The written files, by the path in the patch's metadata.
-        tree: The tree before.
-        judgement: The judgement so far.
-
-    Raises:
-        CannotWrite: A reader in another file would still read the old name, or a base class has it.
-    """
-    written = {source.path: source for source in after.values()}
-    for verdict in verdicts:
-        for analysis, planned in verdict.replacements:
-            if not isinstance(planned, Renaming):
-                continue
-            edit, path = planned.edit, analysis.source.path
-            before = find_scope(Source.parse(path, analysis.source.data), planned.symbol)
-            if not isinstance(before, Scope):
-                raise CannotWrite(before.reason, before.detail)
-            found = look_elsewhere(edit, before, path, written, tree)
-            if found.in_base:
-                raise CannotWrite("name-taken", found.in_base)
-            if found.readers and not edit.elsewhere:
-                raise not_followed(planned, found.readers)
-            left = [*_unclear(after[verdict.rule.target], planned), *found.readers]
-            listed = [f"left as it is, {edit.elsewhere}: {reader}" for reader in left]
-            if found.unknown_bases:
-                bases = ", ".join(found.unknown_bases)
-                listed.append(f"not looked at: {bases}, outside of this tree, of which {before.symbol} derives")
-            judgement = judgement._replace(notes=(*judgement.notes, *listed), searched_tree=True)
-    return judgement
 
 
 class _Renamer(cst.CSTTransformer):

@@ -206,6 +206,8 @@ def runner(old: str, new: str) -> tuple[str, str, str]:
     return RUNNER, old, new
 
 
+LOAD_ROWS = "\n\ndef load_rows(path):\n    handle = open(path)\n    data = handle.read()\n    handle.close()\n    return data.splitlines()\n"
+IS_NPU = '    return os.environ.get("DEVICE") == "npu"\n'
 CHANGES = [
     change("one line", pool("return len(self.free)\n", "return len(self.free) - 1\n")),
     change("a literal", pool('        stream.write("...")', '        stream.write("(more)")')),
@@ -275,6 +277,7 @@ CHANGES = [
     change("a field of the instance", pool("        self.layers = layers\n", "        self.layers = layers\n        self.peak = 0\n")),
     change("a base class", runner("class Runner:", "class Runner(Base):"), runner("        self.step = 0\n", "        self.step = 0\n        super().__init__()\n"), reason="Base"),
     change("a comment only", pool("        # the oldest rows first\n", "        # the oldest rows go first\n"), reason="comments"),
+    change("a function that moves to another file", pool(LOAD_ROWS, ""), pool("import align, is_npu", "import align, is_npu, load_rows"), (UTILS, IS_NPU, IS_NPU + LOAD_ROWS)),
     change("a renamed method", runner("    def prepare(self, batch):", "    def plan(self, batch):"), runner("self.prepare(batch)", "self.plan(batch)")),
     change("a renamed function of two files", pool("def make_pool(", "def build_pool("), runner("import Pool, make_pool", "import Pool, build_pool"), runner("make_pool(size)", "build_pool(size)")),
     change("a renamed constant", pool("PAGE_SIZE = 64", "PAGE = 64"), pool("page_size = PAGE_SIZE", "page_size = PAGE")),

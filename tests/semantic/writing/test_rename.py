@@ -242,3 +242,35 @@ def test_other_rules_of_the_patch_can_follow_a_rename_in_their_files_and_inside_
     assert after["python/sglang/user.py"] == user.replace("make", "build").replace("take", "alloc")
     assert "def build(size):\n    return build and Rows()" in after["python/sglang/rows.py"]
     assert judged(rules, after, targets=targets).state.value == "landed"
+
+
+def test_function_that_another_file_imports_is_not_removed():
+    files = {**PACKAGE, "python/sglang/user.py": "from sglang.rows import make\n\nmake(1)\n"}
+    targets = ("python/sglang/rows.py", "python/sglang/user.py")
+    judgement = judged(codemod("edit = remove_definition('make')"), files, targets=targets[:1])
+    assert (judgement.state.value, judgement.reason) == ("conflict", "removed-name-read"), judgement
+    assert "python/sglang/user.py:1" in judgement.detail
+    rules = codemod(
+        "rules = (",
+        "    Rule('function', target='python/sglang/rows.py', edit=remove_definition('make')),",
+        "    Rule('use', target='python/sglang/user.py', edit=replace('make(1)', 'print(1)'), goals=(goal('p', 'print(1)', as_written=True),)),",
+        "    Rule('import', target='python/sglang/user.py', edit=remove_import('from sglang.rows import make')),",
+        ")",
+    )
+    judgement = judged(rules, files, targets=targets)
+    assert judgement.state.value == "applied", (judgement.reason, judgement.detail)
+
+
+def test_function_that_moves_to_another_file_and_is_imported_from_there_is_removed():
+    rows = "from sglang.made import X\n\n\n" + PACKAGE["python/sglang/rows.py"]
+    files = {**PACKAGE, "python/sglang/rows.py": rows, "python/sglang/made.py": "X = 1\n"}
+    files["python/sglang/user.py"] = "from sglang.rows import make\n"
+    rules = codemod(
+        "rules = (",
+        "    Rule('out', target='python/sglang/rows.py', edit=remove('def make(size):\\n    return Rows()')),",
+        "    Rule('in', target='python/sglang/made.py', edit=add_function('def make(size):\\n    return size')),",
+        "    Rule('import', target='python/sglang/rows.py', edit=replace('from sglang.made import X', 'from sglang.made import X, make'), goals=(goal('imported', 'from sglang.made import X, make'),)),",
+        ")",
+    )
+    judgement = judged(rules, files, targets=("python/sglang/rows.py", "python/sglang/made.py"))
+    assert judgement.state.value == "applied", (judgement.reason, judgement.detail)
