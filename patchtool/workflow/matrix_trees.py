@@ -73,7 +73,7 @@ def _release_tree(session: Session, text: str | None) -> BaseTree:
 def _folder_tree(session: Session, folder: Path) -> BaseTree:
     from patchtool.workflow.worktrees import base_without_series, open_read_only  # late: a folder's only
 
-    worktree = open_read_only(folder)
+    worktree = open_read_only(session, folder)
     base = base_without_series(session, worktree)
     before = {path: base.tree.read(path) for path in base.changed}
     pin = session.project.pin.release
