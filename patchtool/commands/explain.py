@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from patchtool.adapters.store.records import StoredRelease
 from patchtool.domain.errors import EnvironmentFault
@@ -13,6 +14,9 @@ from patchtool.workflow.lock_comparison import render_series
 from patchtool.workflow.releases import named_release, upstream_report
 from patchtool.workflow.rendering import select_patches
 from patchtool.workflow.session import Session
+
+if TYPE_CHECKING:
+    from patchtool.workflow.upstream_history import Match
 
 
 def explain(session: Session, name: str, *, on: str | None, tree: Path | None) -> Report:
@@ -37,6 +41,10 @@ def explain(session: Session, name: str, *, on: str | None, tree: Path | None) -
     if stored.release.commit:
         return _with_commit(session, stored, patch)
     since, note = _since(session, stored, patch)
+    if match := _match(session, stored):
+        session.remarks.append(match.sentence(stored.release))
+        if not match.differing:
+            return _with_commit(session, stored, patch._replace(since=since), match.commit)
     upstream = upstream_report(stored, project.pin.hashes)
     return _report(patch._replace(since=since), upstream, (*session.notes(), note))
 
@@ -46,13 +54,26 @@ def _report(patch: PatchReport, upstream: UpstreamReport, notes: tuple[str, ...]
     return Report("explain", code, upstream, patches=(patch,), notes=notes, kind="explain")
 
 
-def _with_commit(session: Session, stored: StoredRelease, patch: PatchReport) -> Report:
-    """The report on a commit of upstream, with the commit that made the state what it is."""
+def _match(session: Session, stored: StoredRelease) -> Match | None:
+    """The commit that the release was built from, where a git upstream is known and can be asked."""
+    if session.git_source is None:
+        return None
+    from patchtool.workflow.upstream_history import match_release
+
+    try:
+        return match_release(session, stored)
+    except EnvironmentFault as error:
+        session.remarks.append(f"its commit is not known: {error.message}")
+        return None
+
+
+def _with_commit(session: Session, stored: StoredRelease, patch: PatchReport, commit: Release | None = None) -> Report:
+    """The report on a commit of upstream, or on a release built from one, with the commit that changed the state."""
     from patchtool.workflow.upstream_history import changed_by
 
     upstream = upstream_report(stored)
     try:
-        found = changed_by(session, patch.info, stored.release)
+        found = changed_by(session, patch.info, commit or stored.release)
     except EnvironmentFault as error:
         return _report(patch, upstream, (*session.notes(), f"since which commit is not known: {error.message}"))
     state = patch.judgement.state.value
@@ -60,7 +81,7 @@ def _with_commit(session: Session, stored: StoredRelease, patch: PatchReport) ->
         return _report(patch, upstream, (*session.notes(), f"{state} as far back as upstream's history goes"))
     entry, before = found
     note = f"{state} since {entry}; before it is {before.value}"
-    report = _report(patch._replace(since=entry.release), upstream, (*session.notes(), note))
+    report = _report(patch._replace(since=patch.since or entry.release), upstream, (*session.notes(), note))
     return report._replace(extra={"changed_by": entry.to_json()})
 
 

@@ -65,6 +65,7 @@ def rebase(
         stored = ensure_release(session, release, hashes)
         rendering = _render_accepted(session, patches, stored, accepted, reason)
         plan, code = plan_rebase(session, release, rendering), rendering.exit_code
+        _compare_with_git(session, stored)
         open_claims = unproven(rendering)
         if open_claims and require_proof:
             code = max(code, ExitCode.FINDINGS)
@@ -111,6 +112,21 @@ def _find_target(session: Session, name: str) -> Release:
         was = recorded[0].commit[:10]
         session.remarks.append(f"{release.name} was at {was} when it was recorded, and is at {release.commit[:10]} now")
     return release
+
+
+def _compare_with_git(session: Session, stored: StoredRelease) -> None:
+    """Remark how a release of the index compares with its commit, where a git upstream is known."""
+    if session.git_source is None or stored.release.commit:
+        return
+    from patchtool.workflow.upstream_history import match_release
+
+    try:
+        match = match_release(session, stored)
+    except EnvironmentFault as error:
+        session.remarks.append(f"{stored.release} was not compared with its commit: {error.message}")
+        return
+    if match is not None:
+        session.remarks.append(match.sentence(stored.release))
 
 
 def _locate(patches: Sequence[PatchInfo], at: Sequence[str]) -> tuple[PatchInfo, ...]:

@@ -109,7 +109,7 @@ class Session:
     @property
     def git_source(self) -> GitSource | None:
         """The git repository of upstream, where one is known."""
-        return self.git or self.project.pin.git
+        return self.git or self.project.pin.git or self.project.git
 
     @property
     def footprint(self) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
+from typing import NamedTuple
 
 from patchtool.adapters.store.records import StoredRelease
 from patchtool.adapters.store.upstream_commits import UpstreamCommits
@@ -43,6 +44,46 @@ def newest_tag(session: Session) -> Release:
     return max(final)
 
 
+class Match(NamedTuple):
+    """The commit that a release of the index was built from.
+
+    Args:
+        commit: It.
+        differing: The files that the series reads and that the release has with other bytes.
+    """
+
+    commit: Release
+    differing: tuple[str, ...]
+
+    def sentence(self, release: Release) -> str:
+        """Say how release and commit compare."""
+        if not self.differing:
+            return f"{release} has the files of {self.commit} that the series reads"
+        return f"{release} differs from {self.commit} in {', '.join(self.differing)}"
+
+
+def match_release(session: Session, stored: StoredRelease) -> Match | None:
+    """Find the commit of a release, by its tag or by the commit that a nightly build names, and compare both.
+
+    Returns:
+        None where no git upstream is known, or it has no such tag or commit.
+
+    Raises:
+        EnvironmentFault: The git upstream cannot be read.
+    """
+    release = stored.release
+    if release.commit or session.git_source is None or session.store.remote is None:
+        return None
+    try:
+        commit = resolve(session, release.built_from or release.tag)
+    except InputError:
+        return None
+    found = acquire_commits(session, [commit])[0]
+    files = session.store.git.regular_files([stored.commit, found.commit], session.footprint)
+    ours, theirs = files[stored.commit], files[found.commit]
+    return Match(commit, tuple(path for path in session.footprint if ours.get(path) != theirs.get(path)))
+
+
 def upstream_commits(session: Session) -> UpstreamCommits:
     """The commits of the git upstream.
 
@@ -51,7 +92,8 @@ def upstream_commits(session: Session) -> UpstreamCommits:
     """
     if session.git_source is None:
         raise InputError(
-            "no git repository of upstream is known", hint="patchtool rebase --to git+URL@NAME pins a commit of one"
+            "no git repository of upstream is known",
+            hint="name one in [upstream] of patchtool.toml, or pin a commit: rebase --to git+URL@NAME",
         )
     return UpstreamCommits(session.store, session.lock_timeout)
 

@@ -175,3 +175,49 @@ def test_store_is_intact_after_partial_fetches(upstream: SmallUpstream, history:
     lazy = ["-c", "remote.o.promisor=true", "-c", f"remote.o.url={history.url}"]
     fsck = ["git", "--git-dir", store, *lazy, "fsck", "--connectivity-only"]
     assert subprocess.run(fsck, capture_output=True, check=False).returncode == 0
+
+
+def settings(upstream: SmallUpstream, git: GitUpstream) -> None:
+    upstream.pin("1.0")
+    (upstream.project / "patchtool.toml").write_text(f'[upstream]\ngit = "{git.url}#subdirectory=python"\n')
+
+
+def test_wheel_is_matched_to_its_tag(upstream: SmallUpstream, history: GitUpstream) -> None:
+    upstream.release("1.1", {CACHE: BROKEN})
+    upstream.release("1.2", {CACHE: LANDED + "# built\n"})
+    settings(upstream, history)
+    plan = upstream.run("rebase", "--to", "1.2", "--dry-run", "--json").document
+    tag = history.git("rev-parse", "--short=10", "v1.2^{commit}")
+    assert f"v1.2 differs from v1.2@{tag} in {CACHE}" in plan["notes"]
+    explained = upstream.run("explain", "dense", "--on", "1.1", "--json")
+    assert explained.document["changed_by"]["subject"] == "change 5 (#105)"
+    assert any(note.startswith("v1.1 has the files of v1.1@") for note in explained.document["notes"])
+
+
+def test_nightly_build_is_matched_to_its_commit(upstream: SmallUpstream, history: GitUpstream) -> None:
+    commit = history.git("rev-parse", "--short=7", "main~7")
+    version = f"1.1.dev4+g{commit}"
+    upstream.release(version, {CACHE: BROKEN})
+    settings(upstream, history)
+    explained = upstream.run("explain", "dense", "--on", version, "--json")
+    assert explained.document["changed_by"]["commit"] == history.git("rev-parse", "main~7")
+
+
+def test_names_of_the_git_upstream_are_known_beside_a_pin_on_the_index(
+    upstream: SmallUpstream, history: GitUpstream
+) -> None:
+    settings(upstream, history)
+    assert upstream.run("status", "--on", "main", "--json").states()["dense"] == "landed"
+    assert upstream.run("survey", "v1.0..main", "--every", "6", "--bisect", "dense").code == 0
+    assert upstream.run("status", "--on", "1.0", "--json").document["upstream"]["source"] == "pypi"
+    offline = upstream.run("--offline", "explain", "dense", "--json")
+    assert offline.code == 0
+
+
+@pytest.mark.parametrize(
+    "text", ['[upstream]\nurl = "x"\n', "[upstream]\ngit = 1\n", '[upstream]\ngit = "ext::sh"\n', "[x]\n"]
+)
+def test_malformed_settings_are_refused(upstream: SmallUpstream, history: GitUpstream, text: str) -> None:
+    upstream.pin("1.0")
+    (upstream.project / "patchtool.toml").write_text(text)
+    assert upstream.run("status", "--on", "main").code == 2

@@ -14,13 +14,15 @@ from patchtool.domain.errors import InputError, PatchtoolError, RefusedError
 from patchtool.domain.kinds import source_files
 from patchtool.domain.lock import Lock
 from patchtool.domain.patch import PatchInfo
-from patchtool.domain.pin import EXAMPLE, Pin, parse_pin
+from patchtool.domain.pin import EXAMPLE, GitSource, Pin, parse_git_reference, parse_pin
 from patchtool.domain.series import SeriesEntry, parse_series
 from patchtool.domain.toml_text import invalid, parse_toml
 
 SERIES = "patches/series"
 PIN = "upstream-pin.txt"
 LOCK = "patches/series.lock"
+SETTINGS = "patchtool.toml"
+SETTINGS_EXAMPLE = '[upstream]\ngit = "https://github.com/sgl-project/sglang#subdirectory=python"'
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,25 @@ class Project:
         if not path.exists():
             raise InputError(f"{path} does not exist", hint=f"write the pin:\n{EXAMPLE}")
         return parse_pin(_text(path), str(path))
+
+    @cached_property
+    def git(self) -> GitSource | None:
+        """Upstream's git repository, ``git`` in the table ``[upstream]`` of `SETTINGS`; None where none is given.
+
+        Raises:
+            InputError: Malformed, or the table has another key.
+        """
+        path = self.root / SETTINGS
+        if not path.exists():
+            return None
+        document = parse_toml(path.read_bytes(), str(path))
+        table = document.get("upstream", {})
+        unknown = [*(key for key in document if key != "upstream"), *(key for key in table if key != "git")]
+        url = table.get("git", "")
+        if unknown or not isinstance(url, str):
+            rule = f"unknown key {unknown[0]!r}" if unknown else "git must be a URL"
+            raise InputError(f"{path}: {rule}", hint=f"it looks like\n{SETTINGS_EXAMPLE}")
+        return parse_git_reference(f"git+{url.removeprefix('git+')}")[0] if url else None
 
     @cached_property
     def series(self) -> tuple[SeriesEntry, ...]:
