@@ -112,7 +112,8 @@ def atomic_write(path: Path, data: bytes, mode: int = 0o644, *, durable: bool = 
         if durable:
             sync_folder(path.parent)
     except OSError as error:
-        raise EnvironmentFault(f"cannot write {path}", cause=str(error)) from error
+        hint = "make room there, or make it writable; then run it again"
+        raise EnvironmentFault(f"cannot write {path}", hint=hint, cause=str(error)) from error
 
 
 @contextmanager

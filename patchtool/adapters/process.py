@@ -43,7 +43,8 @@ class ProcessFailed(EnvironmentFault):
         tail = "\n".join(stderr.decode(errors="replace").strip().splitlines()[-_TAIL_LINES:])
         ending = f"exit code {code}" if code >= 0 else f"signal {-code}"
         command = redact(" ".join(argv))
-        super().__init__(f"`{command}` failed with {ending}", cause=redact(tail) or None)
+        hint = "resolve what it reports, then run it again" if tail and code >= 0 else "run it again"
+        super().__init__(f"`{command}` failed with {ending}", hint=hint, cause=redact(tail) or None)
 
 
 def redact(text: str) -> str:
@@ -66,10 +67,10 @@ def run(
         cwd: Folder to run in.
         stdin: Bytes to feed; None feeds nothing, so that the program cannot wait for the user.
         env: The whole environment; inherited when None.
-        check: Whether an exit code other than 0 is a failure.
+        check: Whether an exit code other than 0 is a failure; being killed always is.
 
     Raises:
-        ProcessFailed: The exit code is not 0 and `check` is set.
+        ProcessFailed: The program was killed, or its exit code is not 0 and `check` is set.
         EnvironmentFault: The program is not installed.
     """
     try:
@@ -84,7 +85,7 @@ def run(
         )
     except OSError as error:
         raise _not_started(argv, cwd, error) from error
-    if check and finished.returncode != 0:
+    if finished.returncode < 0 or (check and finished.returncode != 0):
         raise ProcessFailed(argv, finished.returncode, finished.stderr.strip() or finished.stdout)
     return ProcessResult(finished.stdout, finished.stderr, finished.returncode)
 

@@ -112,7 +112,8 @@ def _described(error: BaseException) -> PatchtoolError:
         return _Interrupted()
     if isinstance(error, OSError):  # where no adapter has described it
         what = f"{error.filename} cannot be used" if error.filename else "the system refused an operation"
-        return EnvironmentFault(what, cause=error.strerror or str(error))
+        hint = "make room there, or check who may use it; then run it again"
+        return EnvironmentFault(what, hint=hint, cause=error.strerror or str(error))
     if not callable(message):
         return _Bug(error)
     words = "no verb given" if name == "NoArgsIsHelpError" else str(message()).strip().rstrip(".")

@@ -134,13 +134,14 @@ def discover(folder: Path) -> Checkout | None:
         root, git_dir, common_dir, head, name = os.fsdecode(parsed.stdout).splitlines()
         branch = None if name == "HEAD" else name
         return Checkout(Path(root), Path(git_dir), (folder / common_dir).resolve(), head, branch)
-    without_commit = _git(folder, "rev-parse", *paths, check=False)
-    if without_commit.code == 0 or b"not a git repository (or any" in without_commit.stderr:
+    if b"unknown revision" in parsed.stderr and _git(folder, "rev-parse", *paths, check=False).code == 0:
+        return None
+    if b"not a git repository (or any" in parsed.stderr:
         return None
     raise RefusedError(
         f"git will not work in {folder}",
         hint="give a checkout with a working tree that you own",
-        cause=without_commit.stderr.decode(errors="replace").strip(),
+        cause=parsed.stderr.decode(errors="replace").strip(),
     )
 
 

@@ -244,5 +244,7 @@ class Store:
             options = ("--quiet", "--bare", "--template=", "--initial-branch=main", "--object-format=sha1")
             Git(None).run("init", *options, str(self.path))
         self.git.write_files_raw()
+        for release in self.git.refs(_INCOMING):
+            self.git.run("update-ref", "-d", f"{_INCOMING}/{release}")
         if not (self.path / _FORMAT_FILE).exists():
             atomic_write(self.path / _FORMAT_FILE, f"{_FORMAT}\n".encode())
