@@ -73,14 +73,14 @@ def staged_name(path: Path) -> Path:
     return path.with_name(f".{path.name}.patchtool-new")
 
 
-def stage(path: Path, data: bytes, mode: int = 0o644, *, like: Path | None = None) -> Path:
+def stage(path: Path, data: bytes, mode: int | None = None, *, like: Path | None = None) -> Path:
     """Write a file's next content beside it, on disk when this returns; the caller holds a lock.
 
     Args:
         path: The file; its folder must exist.
         data: The whole content.
-        mode: Permission bits; the umask is not applied.
-        like: A file whose permissions, owner and extended attributes the new one gets instead.
+        mode: Permission bits, by default those of `like`; the umask is not applied.
+        like: A file whose owner and extended attributes the new one gets, or a folder whose owner.
 
     Returns:
         The new file, for the caller to rename over the file.
@@ -88,7 +88,7 @@ def stage(path: Path, data: bytes, mode: int = 0o644, *, like: Path | None = Non
     Raises:
         OSError: The disk is full, the folder is read-only, …; there is no new file.
     """
-    with _staged(path, data, mode, like=like, durable=True) as staged:
+    with uninterrupted(), _staged(path, data, mode, like=like, durable=True) as staged:
         return staged
 
 
@@ -107,7 +107,7 @@ def atomic_write(path: Path, data: bytes, mode: int = 0o644, *, durable: bool = 
         EnvironmentFault: The disk is full, the folder is read-only, …; the old file is untouched.
     """
     try:
-        with _staged(path, data, mode, durable=durable) as staged:
+        with uninterrupted(), _staged(path, data, mode, durable=durable) as staged:
             staged.replace(path)
         if durable:
             sync_folder(path.parent)
@@ -117,17 +117,17 @@ def atomic_write(path: Path, data: bytes, mode: int = 0o644, *, durable: bool = 
 
 
 @contextmanager
-def _staged(path: Path, data: bytes, mode: int, *, like: Path | None = None, durable: bool) -> Iterator[Path]:
+def _staged(path: Path, data: bytes, mode: int | None, *, like: Path | None = None, durable: bool) -> Iterator[Path]:
     """Write a new file beside a file; until the block ends, no other process writes or removes it."""
     staged = staged_name(path)
     with os.fdopen(_open_alone(staged), "wb") as file:
         try:
             file.write(data)
             file.flush()
-            if like is None:
-                os.fchmod(file.fileno(), mode)
-            else:
+            if like is not None:
                 _copy_attributes(like, file.fileno())
+            if mode is not None:
+                os.fchmod(file.fileno(), mode)
             if durable:
                 os.fsync(file.fileno())
             yield staged
@@ -176,6 +176,8 @@ def _copy_attributes(source: Path, handle: int) -> None:
     status = source.stat()
     with suppress(PermissionError):
         os.fchown(handle, status.st_uid, status.st_gid)
+    if stat.S_ISDIR(status.st_mode):
+        return
     if hasattr(os, "listxattr"):
         with suppress(OSError):
             for name in os.listxattr(source):

@@ -11,6 +11,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from patchtool.adapters.git.checkout import discover
+from patchtool.adapters.git.stale_locks import lock_files, remove_stale_locks
 from patchtool.domain.errors import EnvironmentFault
 
 if TYPE_CHECKING:
@@ -75,6 +76,14 @@ class Repository:
                 if file.is_symlink():
                     return str(file)
         return None
+
+    def lock_files(self, branch: str) -> list[Path]:
+        """Lock files of a git that is at work, or was killed, on what is changed with a branch."""
+        return lock_files(self._checkout, branch)
+
+    def remove_stale_locks(self, branch: str) -> None:
+        """Remove the lock files that a killed git of ours left; see `stale_locks.remove_stale_locks`."""
+        remove_stale_locks(self._checkout, branch)
 
     def index_entries(self, paths: Iterable[str]) -> dict[str, IndexEntry]:
         """Look those paths up in the index; an unmerged one has a stage other than 0."""

@@ -32,6 +32,7 @@ from patchtool.domain.errors import EnvironmentFault, PatchtoolError
 _JOURNAL = ".patchtool-writing"
 _WRITTEN = ".patchtool-written"
 _SCHEMA = 2
+_NEW_FILE_MODE = 0o644
 
 
 class _Change(NamedTuple):
@@ -135,7 +136,7 @@ def _write(root: Path, changes: list[_Change], folders: list[str], contents: Map
     targets = [_target(root, path) for path, *_ in changes]
     for target, (path, before, _) in zip(targets, changes):
         if (data := contents[path]) is not None:
-            stage(target, data, like=target if before else None)
+            stage(target, data, None if before else _NEW_FILE_MODE, like=target if before else target.parent)
         if before:
             _keep(target)
     parents = {target.parent for target in targets}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 NEIGHBOURS = frozenset({"bytecode", "judgements", "proven-red.json", "results", "scratch", "trees"})
 """What the tool keeps in the store's folder beside the repository, maybe before the first release is imported."""
+_INCOMING = "refs/incoming"
+_LOCK = "patchtool.lock"
 _FORMAT_FILE = "patchtool-format"
 _FORMAT = "1"
 _TEMPORARY = (".lock", ".pid", ".tmp", ".patchtool-new")
@@ -111,7 +113,7 @@ class Store:
         """
         check_git_version()
         self._refuse_foreign_folder()
-        with locked(self.path / "patchtool.lock", lock_timeout):
+        with locked(self.path / _LOCK, lock_timeout):
             self._initialise()
             yield
 
@@ -145,12 +147,13 @@ class Store:
             known = self.release(release)
             if known is not None and sha256 in known.digests:
                 return known
-            incoming = f"refs/incoming/{release.tag}"
+            incoming = f"{_INCOMING}/{release.tag}"
             artifact = read_release(self.git, release, self.project, self.package, wheel, sha256, incoming, progress)
             try:
                 return self._publish(release, incoming, artifact, known)
             finally:
-                self.git.run("update-ref", "-d", incoming)
+                with suppress(EnvironmentFault):  # the next run that writes removes it
+                    self.git.run("update-ref", "-d", incoming)
 
     def record_yanked(
         self, release: Release, reasons: Mapping[str, str | None], *, lock_timeout: float = LOCK_TIMEOUT
@@ -162,13 +165,19 @@ class Store:
             reasons: Why, by SHA-256; None for those that it still offers. Others stay as they are.
             lock_timeout: Seconds to wait for another run that writes to the store.
         """
+        if self._with_yanked(release, reasons) is None:
+            return
+        with self.writing(lock_timeout):
+            if (record := self._with_yanked(release, reasons)) is not None:
+                blob = self.git.line("hash-object", "-w", "--stdin", stdin=record)
+                self.git.run("update-ref", self._names(release)[1], blob)
+
+    def _with_yanked(self, release: Release, reasons: Mapping[str, str | None]) -> bytes | None:
+        """The record of a release's artifacts with these reasons; None if it has them."""
         known = self.release(release)
         artifacts = known.artifacts if known else ()
         now = tuple(each._replace(yanked=reasons.get(each.sha256, each.yanked)) for each in artifacts)
-        if now != artifacts:
-            with self.writing(lock_timeout):
-                blob = self.git.line("hash-object", "-w", "--stdin", stdin=write_record(now))
-                self.git.run("update-ref", self._names(release)[1], blob)
+        return write_record(now) if now != artifacts else None
 
     def _publish(
         self, release: Release, incoming: str, artifact: StoredArtifact, known: StoredRelease | None
@@ -225,12 +234,11 @@ class Store:
             )
 
     def _refuse_foreign_folder(self) -> None:
-        if self.exists() or not self.path.exists():
+        if self.exists() or not self.path.exists() or (self.path / _LOCK).is_file():
             return
         hint = f"set {VARIABLE} or --store to a folder of its own"
         if not self.path.is_dir():
             raise InputError(f"{self.path} is not a store: it is a file", hint=hint)
-        # Another run may be creating the store at this moment.
         names = {entry.name for entry in self.path.iterdir() if not entry.name.endswith(_TEMPORARY)}
         foreign = sorted(names - {"HEAD", "objects", "refs", "config", "info", _FORMAT_FILE} - NEIGHBOURS)
         if foreign:

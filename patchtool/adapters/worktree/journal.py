@@ -7,21 +7,25 @@ what is applied. A file ``undo`` beside it exists during an unapply.
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from patchtool.adapters.files import atomic_write, safe_join, sync_folder
+from patchtool.adapters.files import atomic_write, safe_join, staged_name, sync_folder
 from patchtool.adapters.worktree.ownership import foreign
 from patchtool.domain.errors import EnvironmentFault, RefusedError
 from patchtool.domain.objects import blob_id
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 _SCHEMA = 1
+_OVERHEAD = 256 * 1024
+"""Bytes for refs, reflogs and directory entries."""
+_LARGEST_RESERVE = 32 * 1024**2
 _PATH = re.compile(r"python/(?:(?!\.{0,2}/|\.git/)[^/\\\0-\x1f]+/)+(?!\.{1,2}$)[^/\\\0-\x1f]+")
 _ORIGINAL = re.compile(r"originals/\d+")
 _BRANCH = re.compile(r"refs/heads/(?!.*\.\.)[^\0-\x20\x7f~^:?*\[\\]+")
@@ -103,6 +107,7 @@ class Journal:
         self._pending = folder / "journal.json"
         self._applied = folder / "applied.json"
         self._undo = folder / "undo"
+        self._reserved = folder / "reserved"
 
     @property
     def lock(self) -> Path:
@@ -122,7 +127,11 @@ class Journal:
         return self._undo.exists() and not foreign(self.folder)
 
     def begin(self, planned: Applied, originals: dict[str, bytes | None]) -> None:
-        """Record a write before its first change to the worktree; on disk when this returns."""
+        """Record a write before its first change to the worktree, and reserve the space that rolling it back needs.
+
+        Everything is on disk when this returns; if it cannot be, nothing is recorded.
+        """
+        self._reserve_space(sum(len(original or b"") for original in originals.values()))
         self._write(self._pending, planned, originals)
 
     def adopt(self, found: Applied, originals: dict[str, bytes | None]) -> None:
@@ -136,8 +145,20 @@ class Journal:
                 atomic_write(self.folder / change.original, original)
         atomic_write(record, json.dumps({"schema": _SCHEMA, **asdict(applied)}, indent=1).encode())
 
+    def _reserve_space(self, size: int) -> None:
+        index = self.folder.with_name("index")  # of a checkout: git writes it as a whole
+        size = min(size + (index.stat().st_size if index.is_file() else 0) + _OVERHEAD, _LARGEST_RESERVE)
+        with self._reserved.open("wb") as file:
+            os.posix_fallocate(file.fileno(), 0, size)
+            os.fsync(file.fileno())
+
+    def release_space(self) -> None:
+        """Give back the space that was reserved, for a rollback to use."""
+        self._reserved.unlink(missing_ok=True)
+
     def finish(self) -> None:
         """Complete the pending write."""
+        self.release_space()
         self._pending.replace(self._applied)
         sync_folder(self.folder)
 
@@ -145,18 +166,30 @@ class Journal:
         """Record an unapply before its first change to the worktree; on disk when this returns."""
         atomic_write(self._undo, b"")
 
+    def cancel_unapply(self) -> None:
+        """Forget an unapply that has changed nothing."""
+        self._undo.unlink(missing_ok=True)
+
     def clear(self) -> None:
         """Remove every record; the worktree is as before the write."""
         # Records before originals: a record without its originals could not be rolled back.
-        for record in (self._pending, self._applied, self._undo):
+        for record in (self._pending, self._applied, self._undo, self._reserved):
             record.unlink(missing_ok=True)
         sync_folder(self.folder)
         self.remove_leftovers()
 
+    def has_leftovers(self) -> bool:
+        """Whether a run was killed while it wrote to the state folder itself, and to nothing else."""
+        unrecorded = not self._pending.exists() and not self._applied.exists() and (self.folder / "originals").exists()
+        return unrecorded or any(self.folder.glob(str(staged_name(Path("*")))))
+
     def remove_leftovers(self) -> None:
-        """Remove the files of a write that was killed before it was recorded."""
+        """Remove the files of a write that was killed before it was recorded; the caller holds the lock."""
+        for leftover in self.folder.glob(str(staged_name(Path("*")))):
+            leftover.unlink(missing_ok=True)
         if not self._pending.exists() and not self._applied.exists():
             self._undo.unlink(missing_ok=True)
+            self.release_space()
             shutil.rmtree(self.folder / "originals", ignore_errors=True)
 
     def original(self, change: FileChange) -> bytes | None:

@@ -8,15 +8,15 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from patchtool.adapters.files import LOCK_TIMEOUT, locked
+from patchtool.adapters.files import LOCK_TIMEOUT, locked, uninterrupted
 from patchtool.adapters.git.checkout import discover
 from patchtool.adapters.git.repository import NO_ENTRY, IndexEntry, Repository
 from patchtool.adapters.worktree.applied_state import NOTHING, AppliedState, applied_state, read_originals
 from patchtool.adapters.worktree.blockers import READ_ONLY_HINT
 from patchtool.adapters.worktree.journal import Applied, Journal
 from patchtool.adapters.worktree.ownership import claim, foreign
-from patchtool.adapters.worktree.swap import restore_files
-from patchtool.domain.errors import EnvironmentFault, RefusedError
+from patchtool.adapters.worktree.swap import disk_id, restore_files
+from patchtool.domain.errors import EnvironmentFault, PatchtoolError, RefusedError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -53,7 +53,7 @@ def recover(worktree: Worktree, *, lock_timeout: float = LOCK_TIMEOUT) -> Recove
         RefusedError: A file was edited since; names it.
     """
     journal = Journal(worktree.state_dir)
-    if not journal.pending() and not journal.unapplying():
+    if not journal.pending() and not journal.unapplying() and not journal.has_leftovers():
         return None
     with locked_worktree(worktree, lock_timeout) as current:
         return recover_locked(current, journal)
@@ -112,8 +112,23 @@ def unapply_locked(worktree: Worktree, journal: Journal, applied: Applied, state
     ours = replace(applied, files=tuple(c for c in applied.files if state.files[c.path] != "pristine"))
     # Verify the originals before unapply is journaled: without them it could never be finished.
     read_originals(worktree, ours)
-    journal.begin_unapply()
-    return roll_back(worktree, journal, ours)
+    refuse_locked_repository(worktree, applied)
+    with uninterrupted():
+        return _unapply_or_leave(worktree, journal, ours)
+
+
+def _unapply_or_leave(worktree: Worktree, journal: Journal, applied: Applied) -> list[str]:
+    """Unapply; after a failure before the first change the series stays applied, after a later one, try again."""
+    ids = {change.path: disk_id(worktree, change.path) for change in applied.files}
+    try:
+        journal.begin_unapply()
+        return roll_back(worktree, journal, applied)
+    except (OSError, PatchtoolError):
+        if ids == {change.path: disk_id(worktree, change.path) for change in applied.files}:
+            journal.cancel_unapply()
+            raise
+        roll_back(worktree, journal, applied)
+        return [change.path for change in applied.files if ids[change.path] != change.disk_before]
 
 
 def recover_locked(worktree: Worktree, journal: Journal) -> Recovery | None:
@@ -122,6 +137,9 @@ def recover_locked(worktree: Worktree, journal: Journal) -> Recovery | None:
     if pending:
         # HEAD moves last: when it has moved, every other change is made.
         if pending.branch and (worktree.branch, worktree.head) == (pending.branch, pending.commits[-1]):
+            repository = worktree.repository
+            if repository:
+                repository.remove_stale_locks(pending.branch)
             journal.finish()
             return Recovery("finished", pending)
         roll_back(worktree, journal, pending)
@@ -140,9 +158,31 @@ def roll_back(worktree: Worktree, journal: Journal, applied: Applied) -> list[st
     Returns:
         Paths that were restored, in the git layout.
     """
+    with uninterrupted():
+        return _roll_back(worktree, journal, applied)
+
+
+def refuse_locked_repository(worktree: Worktree, planned: Applied) -> None:
+    """Refuse to start while git is at work: a lock file that is found later was left by a killed git of ours.
+
+    Raises:
+        EnvironmentFault: Git's lock files are there; names one.
+    """
+    repository = worktree.repository
+    if repository and planned.branch and (locks := repository.lock_files(planned.branch)):
+        raise EnvironmentFault(
+            f"git is at work in {worktree.root}, or was killed there",
+            hint=f"wait for it to end; if no git is running: rm {locks[0]}",
+            cause=f"{locks[0]} exists",
+        )
+
+
+def _roll_back(worktree: Worktree, journal: Journal, applied: Applied) -> list[str]:
+    journal.release_space()
     restored = restore_files(worktree, applied.files, read_originals(worktree, applied))
     repository = worktree.repository
     if repository and applied.branch and applied.head:
+        repository.remove_stale_locks(applied.branch)
         _restore_index(worktree, applied, repository)
         branch, commit = repository.head()
         if branch == applied.branch and commit == applied.commits[-1]:
@@ -166,21 +206,29 @@ def locked_worktree(worktree: Worktree, timeout: float) -> Iterator[Worktree]:
     journal = Journal(worktree.state_dir)
     try:
         claim(journal.folder)
-        (journal.folder / "originals").mkdir(exist_ok=True)
     except OSError as error:
         if error.errno not in (errno.EACCES, errno.EPERM, errno.EROFS):
             raise _write_failed(worktree, error) from error
         fault = f"{journal.folder} cannot be written to"
         raise RefusedError(fault, hint=READ_ONLY_HINT, cause=str(error)) from error
-    with locked(journal.lock, timeout):
-        try:
-            yield reopen(worktree)
-        except OSError as error:
-            raise _write_failed(worktree, error) from error
-        finally:
-            # The lock file may stay in a git directory, but a wheel's folder must be left as it came.
-            if not worktree.checkout and not journal.pending() and not journal.applied():
-                shutil.rmtree(journal.folder, ignore_errors=True)
+    try:
+        with locked(journal.lock, timeout):
+            try:
+                claim(journal.folder)  # again: the run that had the lock may have removed the folder
+                yield reopen(worktree)
+            except OSError as error:
+                raise _write_failed(worktree, error) from error
+            finally:
+                _remove_empty_state(worktree, journal)
+    finally:
+        if not journal.lock.exists():
+            _remove_empty_state(worktree, journal)
+
+
+def _remove_empty_state(worktree: Worktree, journal: Journal) -> None:
+    """Leave a wheel's folder as it came; in a git directory, owner and lock may stay."""
+    if not worktree.checkout and not journal.pending() and not journal.applied():
+        shutil.rmtree(journal.folder, ignore_errors=True)
 
 
 def _write_failed(worktree: Worktree, error: OSError) -> EnvironmentFault:

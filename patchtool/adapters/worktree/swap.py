@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from patchtool.adapters.files import sync_folder
+from patchtool.adapters.files import stage, staged_name, sync_folder
 from patchtool.adapters.worktree.bytecode import remove_stale_bytecode
 from patchtool.adapters.worktree.installed import RecordEntry, update_record
-from patchtool.domain.errors import RefusedError
+from patchtool.domain.errors import EnvironmentFault, RefusedError
 from patchtool.domain.objects import blob_id
 
 if TYPE_CHECKING:
@@ -20,25 +19,10 @@ if TYPE_CHECKING:
     from patchtool.adapters.worktree.worktree import Worktree
 
 
-def staged_name(file: Path) -> Path:
-    """Where a file's next content is staged: in the same folder, because a rename between file systems fails."""
-    return file.with_name(f".{file.name}.patchtool-new")
-
-
-def stage(file: Path, content: bytes, mode: int) -> None:
-    """Write a file's next content beside it; on disk when this returns."""
-    staged = staged_name(file)
+def stage_file(file: Path, content: bytes, mode: int) -> None:
+    """Write a file's next content beside it, with its owner and attributes; on disk when this returns."""
     file.parent.mkdir(parents=True, exist_ok=True)
-    staged.unlink(missing_ok=True)
-    # "x" does not follow a symlink of that name.
-    with staged.open("xb") as stream:
-        stream.write(content)
-        stream.flush()
-        os.fchmod(stream.fileno(), mode)
-        owner = (file if file.exists() else file.parent).stat()
-        with suppress(PermissionError):
-            os.fchown(stream.fileno(), owner.st_uid, owner.st_gid)
-        os.fsync(stream.fileno())
+    stage(file, content, mode, like=file if file.exists() else file.parent)
 
 
 def replace_files(worktree: Worktree, changes: tuple[FileChange, ...]) -> None:
@@ -60,6 +44,8 @@ def replace_files(worktree: Worktree, changes: tuple[FileChange, ...]) -> None:
             staged_name(file).replace(file)
         else:
             file.unlink()
+        if disk_id(worktree, change.path) != change.disk_after:
+            raise EnvironmentFault(f"{file} does not have the bytes that were written", hint="check the disk")
         remove_stale_bytecode(file)
         folders.add(file.parent)
     update_record(worktree.base, {c.path.removeprefix("python/"): _record_entries(c) for c in changes})
@@ -86,25 +72,38 @@ def restore_files(worktree: Worktree, changes: tuple[FileChange, ...], originals
             f"edited since it was patched: {', '.join(edited)}",
             hint="save your edit elsewhere and undo it in the file, then run it again",
         )
-    restored = []
+    restored = [change for change in changes if ids[change.path] != change.disk_before]
+    _stage_originals(worktree, restored, originals)
     for change in changes:
         file = worktree.on_disk(change.path)
-        staged_name(file).unlink(missing_ok=True)
-        if ids[change.path] != change.disk_before:
-            original = originals[change.path]
-            if original is None:
+        if change in restored:
+            if originals[change.path] is None:
                 file.unlink()
             else:
-                _stage_original(file, original, change)
                 staged_name(file).replace(file)
             remove_stale_bytecode(file)
             sync_folder(file.parent)
-            restored.append(change.path)
+        else:
+            staged_name(file).unlink(missing_ok=True)
         if not change.disk_before:
             _remove_empty_folders(file.parent, worktree.package)
     undone = {change.path.removeprefix("python/"): _record_entries(change)[::-1] for change in changes}
     update_record(worktree.base, undone)
-    return restored
+    return [change.path for change in restored]
+
+
+def _stage_originals(worktree: Worktree, changes: list[FileChange], originals: dict[str, bytes | None]) -> None:
+    """Stage every original before the first file changes: a full disk is found in time."""
+    files = [worktree.on_disk(change.path) for change in changes]
+    try:
+        for file, change in zip(files, changes):
+            if (original := originals[change.path]) is not None:
+                _stage_original(file, original, change)
+    except OSError:
+        for file in files:
+            with suppress(OSError):
+                staged_name(file).unlink()
+        raise
 
 
 def refuse_linked_folder(worktree: Worktree, path: str) -> None:
@@ -132,7 +131,7 @@ def _stage_original(file: Path, original: bytes, change: FileChange) -> None:
         staged_name(file).unlink(missing_ok=True)
         staged_name(file).symlink_to(change.link)
     else:
-        stage(file, original, change.mode)
+        stage_file(file, original, change.mode)
 
 
 def _record_entries(change: FileChange) -> tuple[RecordEntry, RecordEntry]:

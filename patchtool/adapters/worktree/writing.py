@@ -5,13 +5,20 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from patchtool.adapters.files import LOCK_TIMEOUT
+from patchtool.adapters.files import LOCK_TIMEOUT, uninterrupted
 from patchtool.adapters.git.commits import PatchCommit, WriteResult, digest
 from patchtool.adapters.git.repository import IndexEntry, Repository
 from patchtool.adapters.worktree.applied_state import NOTHING, AppliedState, applied_state, read_originals
 from patchtool.adapters.worktree.journal import Applied, Journal
-from patchtool.adapters.worktree.rollback import locked_worktree, recover_locked, reopen, roll_back, unapply_locked
-from patchtool.adapters.worktree.swap import replace_files, stage
+from patchtool.adapters.worktree.rollback import (
+    locked_worktree,
+    recover_locked,
+    refuse_locked_repository,
+    reopen,
+    roll_back,
+    unapply_locked,
+)
+from patchtool.adapters.worktree.swap import replace_files, stage_file
 from patchtool.adapters.worktree.write_plan import WritePlan, make_plan
 from patchtool.domain.errors import RefusedError
 
@@ -147,13 +154,19 @@ def _replace(
 
 
 def _execute(worktree: Worktree, journal: Journal, plan: WritePlan) -> None:
+    refuse_locked_repository(worktree, plan.applied)
+    with uninterrupted():
+        _write_and_finish(worktree, journal, plan)
+
+
+def _write_and_finish(worktree: Worktree, journal: Journal, plan: WritePlan) -> None:
     applied, repository = plan.applied, worktree.repository
     journal.begin(applied, plan.originals)
     try:
         for change in applied.files:
             content = plan.contents[change.path]
             if content is not None:
-                stage(worktree.on_disk(change.path), content, change.mode)
+                stage_file(worktree.on_disk(change.path), content, change.mode)
         replace_files(worktree, applied.files)
         if repository and applied.branch:
             _update_git(worktree, applied, repository, plan.replaces)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import pytest
 
+from patchtool.adapters.files import staged_name
 from patchtool.adapters.worktree import applied_state, open_worktree, read_applied, recover, swap, unapply, write
 from patchtool.domain.errors import EnvironmentFault, ExitCode, RefusedError
 from tests.adapters.worktree.conftest import BRANCH, FILES, A, B, die_at, snapshot
@@ -127,15 +128,15 @@ def test_recovery_refuses_a_file_that_was_edited_after_the_kill(lab: Lab) -> Non
 def test_write_to_a_full_disk_restores_every_file(lab: Lab, monkeypatch: pytest.MonkeyPatch, *, commit: bool) -> None:
     root = lab.checkout()
     before = snapshot(root)
-    real = swap.stage
+    real = swap.stage_file
 
     def full(file: Path, content: bytes, mode: int) -> None:
         if file.name == B.rpartition("/")[2]:
-            swap.staged_name(file).write_bytes(content[:3])
+            staged_name(file).write_bytes(content[:3])
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(file))
         real(file, content, mode)
 
-    monkeypatch.setattr("patchtool.adapters.worktree.writing.stage", full)
+    monkeypatch.setattr("patchtool.adapters.worktree.writing.stage_file", full)
     with pytest.raises(EnvironmentFault) as caught:
         write(open_worktree(root), lab.series(), commit=commit, branch=BRANCH)
     assert caught.value.exit_code is ExitCode.ENVIRONMENT
