@@ -68,13 +68,18 @@ class Modules:
     Args:
         read: Returns the bytes of a path in the git layout, or None.
         has_folder: Whether the tree has a folder, for packages without ``__init__.py``.
+        parse: Parses a path's bytes; raises a SyntaxError for those that are not Python.
     """
 
     def __init__(
-        self, read: Callable[[str], bytes | None], has_folder: Callable[[str], bool] = lambda _: False
+        self,
+        read: Callable[[str], bytes | None],
+        has_folder: Callable[[str], bool] = lambda _: False,
+        parse: Callable[[str, bytes], ast.Module] = lambda path, data: ast.parse(data, path),
     ) -> None:
         self._read = read
         self._has_folder = has_folder
+        self._parse = parse
         self._parsed: dict[str, ast.Module | None] = {}
         self._names: dict[str, Mapping[str, Imported | None]] = {}
 
@@ -90,7 +95,7 @@ class Modules:
         """Return a file, parsed; None if it is missing or cannot be parsed."""
         if path not in self._parsed:
             try:
-                self._parsed[path] = ast.parse(self._read(path) or b"", path)
+                self._parsed[path] = self._parse(path, self._read(path) or b"")
             except (SyntaxError, ValueError, RecursionError, MemoryError):
                 self._parsed[path] = None
         return self._parsed[path]

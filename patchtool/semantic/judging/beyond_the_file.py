@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Mapping, Sequence
 
 from patchtool.domain.imports import Modules
@@ -13,7 +14,7 @@ from patchtool.semantic.judging.absence import doubts
 from patchtool.semantic.judging.examine import RuleVerdict
 from patchtool.semantic.judging.inheritance import inherited_elsewhere
 from patchtool.semantic.language.scopes import Problem, find_scope
-from patchtool.semantic.language.source import Source
+from patchtool.semantic.language.source import ParseError, Source, parse_unedited
 
 
 def with_inherited(
@@ -34,7 +35,7 @@ def with_inherited(
         looked_up[path] = "" if data is None else blob_id(data)
         return data
 
-    modules = Modules(read)
+    modules = Modules(read, parse=_tree_of)
     for rule in (verdict.rule for verdict in verdicts if verdict.rule.methods is not None):
         source = sources[rule.target]
         scope = find_scope(source, rule.scope)
@@ -48,6 +49,13 @@ def with_inherited(
             judgement = judgement.with_state(State.CONFLICT, found.problem.reason, found.problem.detail)
             break
     return judgement._replace(looked_up=(*judgement.looked_up, *sorted(looked_up.items())))
+
+
+def _tree_of(path: str, data: bytes) -> ast.Module:
+    try:
+        return parse_unedited(path, data).tree
+    except ParseError as error:
+        raise SyntaxError(str(error)) from None
 
 
 def with_doubts(info: PatchInfo, verdicts: Sequence[RuleVerdict], tree: Tree, judgement: Judgement) -> Judgement:

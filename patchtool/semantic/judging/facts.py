@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 
 from patchtool.domain.ports import Tree
-from patchtool.semantic.language.source import ParseError, Source
+from patchtool.semantic.language.source import ParseError, parse_unedited
 from patchtool.semantic.vocabulary.facts import AnyFact
 
 
@@ -25,7 +24,7 @@ def missing_facts(facts: Sequence[AnyFact], tree: Tree) -> tuple[str | None, tup
     for fact in facts:
         data = tree.read(fact.path)
         try:
-            source = None if data is None else _parsed(fact.path, data)
+            source = None if data is None else parse_unedited(fact.path, data)
         except ParseError as error:
             return str(error), tuple(notes)
         problem = None if source is None else fact.missing(source)
@@ -34,9 +33,3 @@ def missing_facts(facts: Sequence[AnyFact], tree: Tree) -> tuple[str | None, tup
         elif problem:
             return f"{fact.path} {problem}: {fact.why}", tuple(notes)
     return None, tuple(notes)
-
-
-@lru_cache(maxsize=4)
-def _parsed(path: str, data: bytes) -> Source:
-    """A file that nothing edits: facts of one patch, and of one judged on several trees, share it."""
-    return Source.parse(path, data)

@@ -8,7 +8,7 @@ import io
 import tokenize
 import warnings
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
 from patchtool.semantic.language.depth import DEEPEST, too_deep
@@ -154,6 +154,16 @@ class Source:
             for target in bound_names(s)
         }
         return name[:1].isupper() and name not in assigned
+
+
+@lru_cache(maxsize=8)
+def parse_unedited(path: str, data: bytes) -> Source:
+    """Parse a file whose tree nothing edits: judgements on several trees, and all that look into it, share it.
+
+    Raises:
+        ParseError: It is not valid Python.
+    """
+    return Source.parse(path, data)
 
 
 class ModuleNames(NamedTuple):
