@@ -180,8 +180,19 @@ def rebase(
     require_proof: Annotated[
         bool, typer.Option("--require-proof", help="Refuse a release on which tests have not confirmed every patch.")
     ] = False,
+    tree: Annotated[
+        str | None,
+        typer.Option("--tree", metavar="DIR", help="Carry the series' branch in this clone instead; the pin stays."),
+    ] = None,
 ) -> int:
     """Move pin and series to another release."""
+    if tree:
+        from patchtool.commands.rebase_tree import rebase_tree
+
+        hint = "the clone's branch is made from the series as it is in the project"
+        runtime.exclude(hint, tree=tree, accept=accept)
+        runtime.exclude(hint, tree=tree, at=at)
+        return show(rebase_tree(session(), Path(tree), to, dry_run=dry_run))
     from patchtool.commands.rebase import rebase as command
 
     accepted, scopes = tuple(accept or ()), tuple(at or ())

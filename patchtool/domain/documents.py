@@ -140,7 +140,12 @@ class RebaseStep(TypedDict):
 RebasePlan = TypedDict("RebasePlan", {"from": ReleaseTag, "to": ReleaseTag, "steps": list[RebaseStep]})
 
 
-class Rebase(_Patches):
+class _RebaseOptional(_Patches, total=False):
+    result: Result
+    range_diff: str
+
+
+class Rebase(_RebaseOptional):
     """``rebase``."""
 
     plan: RebasePlan
