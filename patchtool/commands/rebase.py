@@ -18,7 +18,7 @@ from patchtool.domain.rebase import RebasePlan
 from patchtool.domain.release import Release
 from patchtool.domain.report import Report
 from patchtool.domain.state import Proof
-from patchtool.workflow.acquire import artifact_hashes
+from patchtool.workflow.acquire import ArtifactHashes, artifact_hashes
 from patchtool.workflow.lock_comparison import accept, compare_with_lock, record, with_recorded_locations
 from patchtool.workflow.proofs import record_of, unproven, with_proofs
 from patchtool.workflow.rebase_plan import plan_rebase
@@ -27,6 +27,7 @@ from patchtool.workflow.rendering import Rendering, render, select_patches
 from patchtool.workflow.session import Session
 
 CHANGELOG = "CHANGELOG.md"
+_UNCONFIRMED = b"# of files in a folder: no index confirmed these hashes\n"
 
 
 def rebase(
@@ -61,7 +62,8 @@ def rebase(
         if accepted and not reason.strip():
             raise InputError("--accept needs --reason", hint='say what was reviewed: --reason "…"')
         release = _find_target(session, named)
-        hashes, notes = artifact_hashes(session, release)
+        listed = artifact_hashes(session, release)
+        hashes = listed.hashes
         stored = ensure_release(session, release, hashes)
         rendering = _render_accepted(session, patches, stored, accepted, reason)
         plan, code = plan_rebase(session, release, rendering), rendering.exit_code
@@ -72,7 +74,7 @@ def rebase(
         lock = accept(record(session, stored, rendering), release, accepted, reason)
         files = {LOCK: write_lock(lock), **_proof_file(session, stored, rendering)}
         written = (
-            _write(project, session.git_source, hashes, files, plan) if code is ExitCode.OK and not dry_run else []
+            _write(project, session.git_source, listed, files, plan) if code is ExitCode.OK and not dry_run else []
         )
         return Report(
             "rebase",
@@ -80,7 +82,7 @@ def rebase(
             upstream_report(stored, hashes),
             patches=rendering.patches,
             headline=_headline(plan, code, written, dry_run=dry_run, missing=open_claims if require_proof else ()),
-            notes=(*session.notes(), *notes, *rendering.notes, *_unproven_note(open_claims, release)),
+            notes=(*session.notes(), *listed.notes, *rendering.notes, *_unproven_note(open_claims, release)),
             extra={"plan": plan.to_json(), "written": written},
             kind="rebase",
             plan=plan,
@@ -176,10 +178,12 @@ def _proof_file(session: Session, stored: StoredRelease, rendering: Rendering) -
 
 
 def _write(
-    project: Project, git: GitSource | None, hashes: tuple[str, ...], files: Mapping[str, bytes], plan: RebasePlan
+    project: Project, git: GitSource | None, listed: ArtifactHashes, files: Mapping[str, bytes], plan: RebasePlan
 ) -> list[str]:
-    pin = project.pin.moved(plan.to, hashes, git if plan.to.commit else None)
-    contents = {**files, PIN: pin.format().encode()}
+    pin = project.pin.moved(plan.to, listed.hashes, git if plan.to.commit else None)
+    contents = dict(files)
+    if pin != project.pin:  # else a comment in it stays
+        contents[PIN] = pin.format().encode() + (b"" if listed.confirmed else _UNCONFIRMED)
     if plan.moves:
         changelog = project.root / CHANGELOG
         text = changelog.read_bytes().decode("utf-8") if changelog.exists() else ""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from patchtool.adapters.files import scratch_folder
 from patchtool.adapters.store.records import StoredRelease
-from patchtool.adapters.upstreams import Artifact, Upstream, open_upstream, pinned, sha256_of
+from patchtool.adapters.upstreams import Artifact, Upstream, index_hashes, open_upstream, pinned, sha256_of
 from patchtool.domain.errors import EnvironmentFault
 from patchtool.domain.release import Release
 from patchtool.workflow.session import Session, not_in_store, tell_if_yanked
@@ -36,6 +37,8 @@ def acquire(
     allowed = pinned(offered, hashes) if hashes is not None else offered
     if not allowed:
         raise _no_pinned_artifact(project, release, offered, hashes or ())
+    if hashes is None and (session.find_links is not None or source is not None):
+        allowed = _confirmed(session, release, offered)
     accept = tuple(hashes) if hashes is not None else _index_hashes(session, project, release, allowed)
     with scratch_folder(session.store.beside("scratch")) as folder:
         wheel, digest = _download(session, upstream, allowed, folder, accept)
@@ -54,11 +57,22 @@ def acquire(
     return stored
 
 
-def artifact_hashes(session: Session, release: Release) -> tuple[tuple[str, ...], list[str]]:
-    """List the SHA-256 values, hex, of every artifact of a release, for a pin on it; a commit has none.
+class ArtifactHashes(NamedTuple):
+    """What a pin on a release is to list.
 
-    Returns:
-        The hashes, sorted, and notes on where they come from unless that is the index.
+    Args:
+        hashes: SHA-256 values, hex, sorted.
+        notes: Where they come from, unless that is the index.
+        confirmed: Whether an index lists them; else the pin says so.
+    """
+
+    hashes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    confirmed: bool = True
+
+
+def artifact_hashes(session: Session, release: Release) -> ArtifactHashes:
+    """List the hashes of every artifact of a release, for a pin on it; a commit has none.
 
     Raises:
         EnvironmentFault: Offline, and the release is not in the store.
@@ -66,24 +80,53 @@ def artifact_hashes(session: Session, release: Release) -> tuple[tuple[str, ...]
     """
     pin, find_links = session.project.pin, session.find_links
     if release == pin.release or release.commit:
-        return (pin.hashes if release == pin.release else ()), []
+        return ArtifactHashes(pin.hashes if release == pin.release else ())
     if not session.can_fetch:
         stored = session.store.release(release)
         if stored is None:
             raise not_in_store(release)
         count = len(stored.digests)
         listed = "the only artifact hash" if count == 1 else f"the {count} artifact hashes"
-        return tuple(sorted(stored.digests)), [f"offline: the pin lists {listed} in the store"]
+        return ArtifactHashes(tuple(sorted(stored.digests)), (f"offline: the pin lists {listed} in the store",))
     artifacts = open_upstream(find_links=find_links).artifacts(pin.project, release)
     _record_yanked(session, release, artifacts)
-    hashes = {a.sha256 for a in artifacts if a.sha256}
     if find_links is None:
-        return tuple(sorted(hashes)), []
-    names = {a.filename for a in artifacts}
-    files = find_links.glob("*") if find_links.is_dir() else [find_links]
-    hashes |= {sha256_of(path) for path in files if path.name in names and path.is_file()}
+        return ArtifactHashes(tuple(sorted({a.sha256 for a in artifacts if a.sha256})))
+    known = _index_knows(session, release)
+    if known:
+        _confirmed_by(known, find_links, release, artifacts)
+        return ArtifactHashes(tuple(sorted(known)))
+    hashes = tuple(sorted({a.sha256 or "" for a in artifacts}))
     listed = "the only artifact" if len(hashes) == 1 else f"the {len(hashes)} artifacts"
-    return tuple(sorted(hashes)), [f"the pin lists {listed} in {find_links}"]
+    return ArtifactHashes(hashes, (f"the pin lists {listed} in {find_links}, which no index confirmed",), False)
+
+
+def _index_knows(session: Session, release: Release) -> frozenset[str]:
+    """The hashes that the index lists for a release; empty offline, and where it cannot be asked."""
+    return frozenset() if session.offline else index_hashes(session.project.pin.project, release)
+
+
+def _confirmed(session: Session, release: Release, offered: Sequence[Artifact]) -> list[Artifact]:
+    """Those files of a folder that the index knows by their hash; all of them, and a remark, if it cannot be asked."""
+    known = _index_knows(session, release)
+    if not known:
+        session.remarks.append(f"{release} is from a folder: no index confirmed the hash of its file")
+        return list(offered)
+    return _confirmed_by(known, session.find_links, release, offered)
+
+
+def _confirmed_by(
+    known: Collection[str], folder: Path | None, release: Release, offered: Sequence[Artifact]
+) -> list[Artifact]:
+    confirmed = [artifact for artifact in offered if artifact.sha256 in known]
+    if not confirmed:
+        where = f" in {folder}" if folder else ""
+        raise EnvironmentFault(
+            f"hash mismatch: no artifact of {release}{where} has a hash that the index lists",
+            hint="do not trust these files; --offline takes them as they are, with a note",
+            cause=", ".join(f"{a.filename} has sha256:{a.sha256}" for a in offered[:2]),
+        )
+    return confirmed
 
 
 def _record_yanked(session: Session, release: Release, offered: Sequence[Artifact]) -> None:

@@ -25,7 +25,7 @@ class PipSettings:
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self._path = folder / "pip.conf"
         monkeypatch.setenv("PIP_CONFIG_FILE", str(self._path))
-        for name in _TRUST:
+        for name in ("PIP_NO_INDEX", *_TRUST):
             monkeypatch.delenv(name, raising=False)
 
     def __call__(self, **settings: object) -> None:

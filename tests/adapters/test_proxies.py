@@ -99,6 +99,7 @@ def test_proxy_of_pip_precedes_that_of_the_environment(
 
 
 def test_no_proxy_is_respected(index: Index, settings: PipSettings, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("PIP_NO_INDEX", raising=False)
     monkeypatch.setenv("PIP_INDEX_URL", index.url)
     monkeypatch.setenv("no_proxy", "127.0.0.1")
     with proxy(index) as through:

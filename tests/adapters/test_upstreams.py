@@ -415,6 +415,7 @@ def test_download_with_settings_read_from_pip(index: Index, monkeypatch: pytest.
     digest = make_wheel(wheel)
     index.json(entry(NAME, digest))
     index.file(NAME, wheel.read_bytes())
+    monkeypatch.delenv("PIP_NO_INDEX")
     monkeypatch.setenv("PIP_INDEX_URL", index.url)
     upstream = open_upstream()
     (artifact,) = upstream.artifacts("sglang", RELEASE)

@@ -82,6 +82,7 @@ def test_no_fetch_hints_at_fetch(cli: CommandLine, empty_store: Path) -> None:
 
 
 def test_fetch_without_network_exits_4(cli: CommandLine, empty_store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("PIP_NO_INDEX", raising=False)
     monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:9/simple")
     monkeypatch.setenv("PIP_RETRIES", "0")
     answer = cli("status")
@@ -93,6 +94,7 @@ def test_fetch_without_network_exits_4(cli: CommandLine, empty_store: Path, monk
 def test_fetch_of_unknown_release_names_the_nearest(
     cli: CommandLine, index: Index, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.delenv("PIP_NO_INDEX", raising=False)
     monkeypatch.setenv("PIP_INDEX_URL", index.url)
     links = [f'<a href="/f/sglang-{v}-py3-none-any.whl">x</a>' for v in ("0.5.11", "0.5.12", "0.5.14", "0.5.15", "0.4")]
     index.html(*(link.replace(">x<", f">{link.split('/f/')[1].split(chr(34))[0]}<") for link in links))

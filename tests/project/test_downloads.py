@@ -77,6 +77,7 @@ class Suite:
             "CONNECTION_LOG": str(self.connections),
             "PATCHTOOL_TEST_CACHE": str(self._folder / "cache"),
             "PIP_INDEX_URL": self.index.url,
+            "PIP_NO_INDEX": "",
             "PYTHONPATH": os.pathsep.join([str(self._folder), str(TESTS.parent)]),
         }
         argv = [sys.executable, "-m", "pytest", "-n", "2", "-p", "no:cacheprovider", "--basetemp", "temp", "suite"]

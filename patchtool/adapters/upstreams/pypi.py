@@ -53,13 +53,15 @@ class PyPI:
     Args:
         config: pip's settings; None to read them from pip when they are first needed.
         backoff: Seconds before the first retry, doubled for each further one.
+        retries: How often to ask again, instead of what pip is configured with.
     """
 
-    def __init__(self, config: PipConfig | None = None, *, backoff: float = 0.5) -> None:
+    def __init__(self, config: PipConfig | None = None, *, backoff: float = 0.5, retries: int | None = None) -> None:
         self.notes: list[str] = []
         """Locations that could not be read while others could, for warnings."""
         self._config = config
         self._backoff = backoff
+        self._retries = retries
         self._listings: dict[str, list[tuple[Release, Artifact]]] = {}
 
     def releases(self, project: str) -> list[Release]:
@@ -99,7 +101,8 @@ class PyPI:
         from patchtool.adapters.upstreams.locations import Locations
         from patchtool.adapters.upstreams.pipconfig import read_pip_config
 
-        return Locations(self._config or read_pip_config(), self._backoff)
+        config = self._config or read_pip_config()
+        return Locations(config if self._retries is None else replace(config, retries=self._retries), self._backoff)
 
     def _listing(self, project: str) -> list[tuple[Release, Artifact]]:
         """Every file of all locations with its release; a location may fail as long as another one has files."""
