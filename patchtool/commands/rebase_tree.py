@@ -7,6 +7,7 @@ from pathlib import Path
 from patchtool.adapters.git.commit_tree import CommitTree
 from patchtool.adapters.git.plumbing import Git
 from patchtool.adapters.git.series_branch import CarriedSeries, NewBranch, find_commit, make_branch, series_below_head
+from patchtool.adapters.store.store import FOLDER
 from patchtool.adapters.worktree import Worktree
 from patchtool.domain.errors import ExitCode, InputError, RefusedError
 from patchtool.domain.rebase import RebasePlan, RebaseStep
@@ -42,7 +43,7 @@ def rebase_tree(session: Session, folder: Path, to: str, *, dry_run: bool) -> Re
     commit = find_commit(checkout, to)
     release = _release(to, commit)
     git = Git(checkout.common_dir)
-    rendering = render_series(session, CommitTree(git, commit, folder="python"), release)
+    rendering = render_series(session, CommitTree(git, commit, folder=FOLDER), release)
     report = _report(worktree, series, rendering, release, commit)
     commits = patch_commits(rendering)
     if rendering.exit_code >= ExitCode.CONFLICT:
@@ -82,9 +83,9 @@ def _report(worktree: Worktree, series: CarriedSeries, rendering: Rendering, rel
 def _series(worktree: Worktree, folder: Path) -> CarriedSeries | None:
     if worktree.checkout is None:
         return None
-    if worktree.base != worktree.root / "python":
+    if worktree.base != worktree.root / FOLDER:
         raise RefusedError(
-            f"{folder} has the package at its root, not in python/ as upstream",
+            f"{folder} has the package at its root, not in {FOLDER}/ as upstream",
             hint="rebase --tree works in a clone of upstream",
         )
     return series_below_head(worktree.checkout)

@@ -139,3 +139,45 @@ def test_wheel_with_the_files_of_a_pinned_tag_is_the_pin(
     status = upstream.run("status", "--tree", str(tree), "--json").document
     assert status["upstream"]["release"] == f"v1.0@{commit}"
     assert upstream.run("apply", "--tree", str(tree)).code == 0
+
+
+def test_detached_head_linked_worktree_and_submodule(
+    upstream: SmallUpstream, repository: GitUpstream, tmp_path: Path
+) -> None:
+    tree = clone(repository, tmp_path)
+    git(tree, "checkout", "-q", "--detach")
+    git(tree, "worktree", "add", "-q", "--detach", str(tmp_path / "linked"), "HEAD")
+    (tmp_path / "super").mkdir()
+    git(tmp_path / "super", "init", "-q")
+    git(tmp_path / "super", "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", repository.url, "sglang")
+    git(tmp_path / "super/sglang", "checkout", "-q", repository.git("rev-parse", "main~1"))
+    for folder in (tree, tmp_path / "linked", tmp_path / "super/sglang"):
+        before = git(folder, "rev-parse", "HEAD")
+        applied = upstream.run("apply", "--tree", str(folder), "--json")
+        assert (applied.code, set(applied.states().values())) == (0, {"applied"}), applied.err
+        assert upstream.run("unapply", "--tree", str(folder)).code == 0
+        assert (git(folder, "rev-parse", "HEAD"), git(folder, "status", "--porcelain")) == (before, "")
+        if folder == tree:  # one branch of that name for both
+            git(tree, "checkout", "-q", "--detach", before)
+
+
+@pytest.mark.parametrize("attributes", ["", "*.py text eol=crlf\n", "* text=auto\n"], ids=["none", "crlf", "auto"])
+def test_line_endings_of_a_checkout_make_no_difference(
+    upstream: SmallUpstream, repository: GitUpstream, tmp_path: Path, attributes: str
+) -> None:
+    tree = clone(repository, tmp_path, "-c", "core.autocrlf=true")
+    if attributes:
+        (tree / ".git/info/attributes").write_text(attributes)
+        git(tree, "rm", "-q", "--cached", "-r", ".")
+        git(tree, "reset", "-q", "--hard")
+    before = (tree / CACHE).read_bytes()
+    assert b"\r\n" in before
+    applied = upstream.run("apply", "--tree", str(tree), "--json")
+    assert (applied.code, set(applied.states().values())) == (0, {"applied"}), applied.err
+    assert (tree / CACHE).read_bytes().count(b"\r\n") == (tree / CACHE).read_bytes().count(b"\n")
+    plain = tmp_path / "plain"
+    plain.mkdir()
+    assert upstream.run("apply", "--tree", str(clone(repository, plain))).code == 0
+    assert git(tree, "rev-parse", "HEAD") == git(plain / "clone", "rev-parse", "HEAD")
+    assert upstream.run("unapply", "--tree", str(tree)).code == 0
+    assert (tree / CACHE).read_bytes() == before

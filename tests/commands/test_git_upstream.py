@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import subprocess
 from pathlib import Path
 
@@ -236,3 +237,45 @@ def test_symlink_or_folder_in_the_place_of_a_target_is_no_file(
         shown = json.loads(upstream.run(*verb, "--json").out)
         patches = shown.get("patches") or shown["releases"][0]["patches"]
         assert {patch["state"] for patch in patches} == {"conflict"}
+
+
+def test_commit_comes_over_the_git_protocol(upstream: SmallUpstream, repository: GitUpstream) -> None:
+    (repository.path / "git-daemon-export-ok").touch()
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    options = [f"--base-path={upstream.folder}", f"--port={port}", "--listen=127.0.0.1", "--reuseaddr"]
+    server = subprocess.Popen(["git", "daemon", *options], stderr=subprocess.DEVNULL)
+    try:
+        while True:  # until it listens
+            with socket.socket() as probe:
+                if probe.connect_ex(("127.0.0.1", port)) == 0:
+                    break
+            assert server.poll() is None
+        target = f"git+git://127.0.0.1:{port}/upstream.git@main~1"
+        assert upstream.run("rebase", "--to", target).code == 0
+        assert upstream.run("survey", "v1.0..main", "--json").code == 0
+    finally:
+        server.terminate()
+        server.wait()
+    commit = repository.git("rev-parse", "main~1")
+    blobs = [f"{commit}:{path}" for path in (CACHE, OTHER)]
+    assert in_store(upstream, *blobs) == [True, False]
+
+
+def test_offline_run_answers_from_the_store_or_says_what_is_missing(
+    upstream: SmallUpstream, repository: GitUpstream, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    config = tmp_path / "gitconfig"
+    config.write_text(f'[url "{repository.url}"]\n insteadOf = https://upstream.invalid/sglang\n')
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(config))
+    commit = repository.git("rev-parse", "v1.0^{commit}")
+    text = f"sglang @ git+https://upstream.invalid/sglang@{commit}#subdirectory=python  # v1.0\n"
+    (upstream.project / "upstream-pin.txt").write_text(text)
+    missing = upstream.run("--offline", "status")
+    assert (missing.code, "not in the store" in missing.err) == (4, True), missing.err
+    assert upstream.run("status").code == 0
+    assert upstream.run("--offline", "status", "--on", "v1.0").code == 0
+    for arguments in (("status", "--on", "main"), ("apply", "--output", str(tmp_path / "out"))):
+        refused = upstream.run("--offline", *arguments)
+        assert (refused.code, "--offline" in refused.err) == (4, True), refused.err
