@@ -1,4 +1,4 @@
-"""conda: patches, and the lines of a recipe that apply them."""
+"""conda: a recipe that builds a package of the release and the patches."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from patchtool.domain.errors import InputError
-from patchtool.exporters.snippets import patches_with_snippet
+from patchtool.exporters.snippets import with_release
 
 if TYPE_CHECKING:
     from patchtool.workflow.exported_series import ExportedSeries
 
-USE = "put the patches beside recipe.yaml, and the lines of patches.yaml below its source; rattler-build build"
+USE = "rattler-build build --recipe …/recipe.yaml"
 
 _LINE_FEED = re.compile(rb"(?<!\r)\n")
 
 
 def export(series: ExportedSeries) -> Mapping[str, bytes]:
-    """Return the patches and the lines for ``recipe.yaml`` or ``meta.yaml``.
+    """Return ``recipe.yaml``, the release and the patches.
 
     Raises:
         InputError: rattler-build, which has a patch program of its own, would write other bytes.
@@ -31,7 +31,7 @@ def export(series: ExportedSeries) -> Mapping[str, bytes]:
             raise _refused(file.path, "is empty, before or after the series")
         if len({data.endswith(b"\n") for data in states}) > 1:
             raise _refused(file.path, "gains or loses its final newline")
-    return patches_with_snippet(series, "conda.yaml", "patches.yaml")
+    return with_release(series, "recipe.yaml")
 
 
 def _refused(path: str, what: str) -> InputError:

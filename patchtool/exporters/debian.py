@@ -33,7 +33,8 @@ Description: {source} {release} with patches
  The Python files of the release, with a series of patches. Native modules are
  not in the source package.
 """
-_RULES = "#!/usr/bin/make -f\n%:\n\tdh $@\n\noverride_dh_auto_%:\n"
+_STEPS = " ".join(f"override_dh_auto_{step}" for step in ("clean", "configure", "build", "test", "install"))
+_RULES = f"#!/usr/bin/make -f\n%:\n\tdh $@\n\n{_STEPS}:\n"
 _COPYRIGHT = """\
 Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/
 Upstream-Name: {source}

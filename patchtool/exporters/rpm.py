@@ -28,6 +28,8 @@ Source0:        {archive}.tar.bz2
 BuildArch:      noarch
 BuildRequires:  python3-devel
 
+%{{!?python3_sitelib:%global python3_sitelib %(python3 -c 'import sysconfig; print(sysconfig.get_path("purelib"))')}}
+
 %description
 The Python files of {project} {release}, with a series of patches. Native
 modules are not in the source package.

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from patchtool.exporters.quilt import patch_text
@@ -22,6 +23,7 @@ def patches_with_snippet(
     *,
     folder: str = "",
     text: Callable[[ExportedPatch], bytes] = patch_text,
+    facts: Mapping[str, str] = MappingProxyType({}),
 ) -> dict[str, bytes]:
     """Return the patches and one file that names them.
 
@@ -31,13 +33,27 @@ def patches_with_snippet(
         name: File name of what is made of it.
         folder: Where the patches are, with a slash at the end.
         text: Makes the text of a patch.
+        facts: What else the template shows.
     """
     files = {f"{folder}{patch.info.name}.patch": text(patch) for patch in series.patches}
     rows = [
         {"info": patch.info, "file": path, "sha256": hashlib.sha256(data).hexdigest()}
         for patch, (path, data) in zip(series.patches, files.items())
     ]
-    return {**files, name: rendered(template, series=series, patches=rows).encode()}
+    return {**files, name: rendered(template, series=series, patches=rows, **facts).encode()}
+
+
+def with_release(series: ExportedSeries, template: str, **facts: str) -> dict[str, bytes]:
+    """Return the release as an archive, the patches, and a complete recipe that has the template's name."""
+    archive = f"{series.project}-{series.upstream_version}"
+    data = series.release_archive
+    more = {
+        **facts,
+        "archive": archive,
+        "archive_sha256": hashlib.sha256(data).hexdigest(),
+        "root": series.in_layout(f"python/{series.package}"),
+    }
+    return {f"{archive}.tar.bz2": data, **patches_with_snippet(series, template, template, facts=more)}
 
 
 def rendered(template: str, **facts: Any) -> str:
