@@ -19,7 +19,7 @@ from patchtool.semantic.judging.facts import missing_facts
 from patchtool.semantic.judging.import_lookup import look_up_imports
 from patchtool.semantic.judging.kinds import RecordedKinds
 from patchtool.semantic.judging.whole_files import WholeFiles
-from patchtool.semantic.language.depth import with_stack_for_depth
+from patchtool.semantic.language.depth import DEEP, too_deep, with_stack_for_depth
 from patchtool.semantic.language.scopes import DEFINITIONS, PLAIN, Scope, find_scope, kind_of
 from patchtool.semantic.language.source import ParseError, Source
 from patchtool.semantic.matching.flow import TooLargeError
@@ -61,6 +61,21 @@ def judge_patch(
         return with_stack_for_depth(lambda: _judge(info, patch, tree, release, nearest))
     except TooLargeError as error:
         return Judgement(State.CONFLICT, "scope-too-large", str(error))
+    except RecursionError:  # Python 3.12 recurses 1500 levels only through functions in C, whatever the stack
+        place = _deep_place(info, tree)
+        if place is None:
+            raise
+        return Judgement(State.CONFLICT, "unparsable", f"{place}: nested too deeply for this Python")
+
+
+def _deep_place(info: PatchInfo, tree: Tree) -> str | None:
+    """Path and line of deep code in the files that a patch edits; without any, the recursion is a codemod's own."""
+    for path in info.edited:
+        source = Source.parse(path, tree.read(path) or b"")
+        line = too_deep(source.tree, source.text, DEEP, chains=True)
+        if line:
+            return f"{path}:{line}"
+    return None
 
 
 def _judge(

@@ -201,5 +201,5 @@ def campaign(upstreams: dict[str, Upstream], mutants: int, seed: int) -> Tally:
 LISTED: frozenset[tuple[str, str, str]] = frozenset()
 """Wrong verdicts that are known, as outcome, patch and kind of change; the reasons are in ADR 22."""
 
-MUTANTS = int(os.environ.get("PATCHTOOL_FUZZ_MUTANTS", "80"))
+MUTANTS = int(os.environ.get("PATCHTOOL_FUZZ_MUTANTS", "60"))
 SEED = int(os.environ.get("PATCHTOOL_FUZZ_SEED", "1"))

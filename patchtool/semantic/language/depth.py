@@ -15,6 +15,9 @@ from patchtool.semantic.language.nodes import children
 DEEPEST = 1000
 """Levels of nesting that are followed. LibCST's parser takes quadratic time, and overflows the stack from 8,000 on."""
 
+DEEP = 100
+"""Levels that never take a large stack."""
+
 _RECURSION_LIMIT = 60_000  # matching takes up to 30 frames for each level
 _STACK_SIZE = 512 * 1024**2  # reserved, not allocated; before 3.11 each frame needs some of it
 _LARGE_STACK = threading.Lock()
@@ -46,12 +49,13 @@ def with_stack_for_depth(run: Callable[[], Result]) -> Result:
             threading.stack_size(size)
 
 
-def too_deep(tree: ast.AST, text: str, *, chains: bool = False) -> int | None:
-    """Find code that is nested in more than ``DEEPEST`` levels.
+def too_deep(tree: ast.AST, text: str, levels: int = DEEPEST, *, chains: bool = False) -> int | None:
+    """Find code that is nested too deeply.
 
     Args:
         tree: The file.
         text: Its text.
+        levels: How many are not too deep.
         chains: Whether ``a and b and c`` and ``a.b.c`` in an import are as deep as they are long, as for LibCST.
 
     Returns:
@@ -64,10 +68,10 @@ def too_deep(tree: ast.AST, text: str, *, chains: bool = False) -> int | None:
         if chains:
             level += len(node.values) if isinstance(node, ast.BoolOp) else 0
             level += node.name.count(".") if isinstance(node, ast.alias) else 0
-        if level > DEEPEST:
+        if level > levels:
             return getattr(node, "lineno", 1)
         positions = positions and not isinstance(node, ast.JoinedStr)  # before 3.12, what is in one has wrong ones
-        if not positions or level + _length(node, starts) > DEEPEST:  # every level takes a character at least
+        if not positions or level + _length(node, starts) > levels:  # every level takes a character at least
             stack += [(child, level + 1, positions) for child in children(node)]
     return None
 

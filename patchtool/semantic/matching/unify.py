@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Union
@@ -203,12 +203,23 @@ def same(one: object, other: object) -> bool:
             if _docstring(one) != _docstring(other):
                 return False
             bodies = same(_without_docstring(one.body, one), _without_docstring(other.body, other))
-            names = [name for name in _comparable(one._fields) if name != "body"]
-            return bodies and all(same(getattr(one, n, None), getattr(other, n, None)) for n in names)
-        return all(same(getattr(one, n, None), getattr(other, n, None)) for n in _comparable(one._fields))
+            return bodies and _same_fields(one, other, [name for name in _comparable(one._fields) if name != "body"])
+        return _same_fields(one, other, _comparable(one._fields))
     if isinstance(one, (list, tuple)) and isinstance(other, (list, tuple)):
-        return len(one) == len(other) and all(same(a, b) for a, b in zip(one, other))
+        if len(one) != len(other):
+            return False
+        for part, counterpart in zip(one, other):  # noqa: SIM110 -- Python 3.12 recurses 1500 levels only through all()
+            if not same(part, counterpart):
+                return False
+        return True
     return one == other and type(one) is type(other)
+
+
+def _same_fields(one: ast.AST, other: ast.AST, names: Iterable[str]) -> bool:
+    for name in names:  # noqa: SIM110 -- as above
+        if not same(getattr(one, name, None), getattr(other, name, None)):
+            return False
+    return True
 
 
 def _same_keywords(one: ast.Call, other: ast.Call) -> bool:

@@ -50,7 +50,11 @@ def test_deep_code_is_judged(judge_codemod, kind, place, levels):
 @pytest.mark.parametrize("kind", ["elif", "operators", "and"])
 def test_deepest_code_is_judged(judge_codemod, kind):
     judgement = judge_codemod(REPLACE, PLACES["elsewhere"].format(DEEP[kind](DEEPEST - 20)))
-    assert judgement.state.value == "applied", f"{judgement.reason}: {judgement.detail}"
+    if sys.version_info[:2] == (3, 12):  # recurses 1500 levels only through functions in C
+        assert (judgement.state.value, judgement.reason) == ("conflict", "unparsable")
+        assert "m.py:" in judgement.detail
+    else:
+        assert judgement.state.value == "applied", f"{judgement.reason}: {judgement.detail}"
 
 
 @pytest.mark.parametrize("kind", DEEP)
