@@ -3,7 +3,7 @@
 # make test-fast   run the tests that are neither slow nor emulated, without downloads; under two minutes on two cores
 # make lint        check style, types, import contracts, JSON schemas and patches
 # make bench       measure speed, as ratios to git and unzip
-# make fuzz        judge 10,000 random mutants of the patches' targets; about an hour on one core
+# make fuzz        judge 10,000 random mutants of the patches' targets; some hours on one core
 # make emulated    run the emulated tests and the test matrix on the pinned release
 #
 # No target needs root. Variables:
