@@ -28,6 +28,9 @@ _INSTALL_HINTS = {
     "xgrammar": ": pip install --no-deps xgrammar",
 }
 _CHUNK = 1 << 16
+_LONGEST_REPLY = 16 << 20
+_LARGEST_FILE = 4 << 30
+_OUTCOMES = ("passed", "failed", "error", "skipped", "timeout")
 
 
 def main(prepare: Callable[[Message], str] | None = None, run: Callable[[Message], Reply] | None = None) -> int:
@@ -94,6 +97,7 @@ def _run_in_fork(job: Message, run: Callable[[Message], Reply]) -> Reply:
     child = os.fork()
     if child == 0:
         _end_with_parent()
+        _limit()
         os.close(reading)
         with os.fdopen(writing, "w") as pipe:
             json.dump(run(job), pipe)
@@ -101,17 +105,52 @@ def _run_in_fork(job: Message, run: Callable[[Message], Reply]) -> Reply:
     os.close(writing)
     output = _read_all(reading, float(job["timeout"]))
     os.close(reading)
-    if output is None:
+    if output is None or len(output) > _LONGEST_REPLY:
         os.kill(child, signal.SIGKILL)
     _, status = os.waitpid(child, 0)
     seconds = time.monotonic() - started
     if output is None:
         return {"outcome": "timeout", "detail": f"no answer within {job['timeout']:g} s", "seconds": seconds}
-    if not output:
-        code = os.waitstatus_to_exitcode(status)
-        return {"outcome": "error", "detail": f"the cell's process ended with {code}", "seconds": seconds}
+    code = os.waitstatus_to_exitcode(status)
+    detail = f"the cell's process ended with {code}" if not output else _problem(output)
+    return {"outcome": "error", "detail": detail, "seconds": seconds} if detail else _reply(output)
+
+
+def _reply(output: bytes) -> Reply:
     reply: Reply = json.loads(output)
     return reply
+
+
+def _problem(output: bytes) -> str:
+    """Why the answer of a cell, whose code may write to any of its files, is none; empty where it is one."""
+    if len(output) > _LONGEST_REPLY:
+        return f"the cell answered with more than {_LONGEST_REPLY} bytes"
+    try:
+        reply = _reply(output)
+        outcome, detail = reply["outcome"], reply["detail"]
+        numbers, loaded, seconds = reply.get("numbers", {}), reply.get("loaded", []), reply.get("seconds", 0.0)
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return "the cell's answer is damaged"
+    known = outcome in _OUTCOMES and isinstance(detail, str) and isinstance(seconds, (int, float))
+    listed = isinstance(numbers, dict) and isinstance(loaded, list) and all(isinstance(each, str) for each in loaded)
+    return "" if known and listed else "the cell's answer is damaged"
+
+
+def _limit() -> None:
+    """Bound what one cell takes of the machine; its time is bounded by who waits for it.
+
+    A limit of the address space would hit torch, which reserves more than it uses; this one counts what is written.
+    """
+    import resource
+
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") * 3 // 4
+    for kind, most in (
+        (resource.RLIMIT_DATA, memory),
+        (resource.RLIMIT_FSIZE, _LARGEST_FILE),
+        (resource.RLIMIT_CORE, 0),
+    ):
+        hard = resource.getrlimit(kind)[1]
+        resource.setrlimit(kind, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))
 
 
 def _end_with_parent() -> None:
@@ -133,6 +172,8 @@ def _read_all(reading: int, timeout: float) -> bytes | None:
         if not chunk:
             return output
         output += chunk
+        if len(output) > _LONGEST_REPLY:
+            return output
     return None
 
 
