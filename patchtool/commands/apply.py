@@ -126,10 +126,12 @@ def _to_tree(session: Session, folder: Path, options: ApplyOptions) -> Report:
             f"{folder} is {release}, the pin is {pin}",
             hint=f"patchtool rebase --to {release} moves the series to it; apply --force writes it nevertheless",
         )
-    if not options.dry_run and adopt_series(session, worktree):
+    looked = render_on_worktree(session, worktree, only=options.only, skip=options.skip)
+    complete = looked.series is not None and looked.series.complete
+    if looked.series and not complete and not options.dry_run and adopt_series(session, worktree, looked.series):
         recovered = (*recovered, ADOPTED)
         worktree = open_recovered(session, folder)[0]
-    looked = render_on_worktree(session, worktree, only=options.only, skip=options.skip)
+        looked = render_on_worktree(session, worktree, only=options.only, skip=options.skip)
     rendering, tree = looked.rendering, looked.tree
     notes = [*recovered, *session.notes(), *worktree.notes, *rendering.notes]
     written = None
@@ -137,7 +139,7 @@ def _to_tree(session: Session, folder: Path, options: ApplyOptions) -> Report:
         commits, branch = patch_commits(rendering), branch_name(release or pin)
         written = (
             WriteResult(worktree.root, unchanged=True)
-            if looked.series
+            if complete
             else write(
                 worktree,
                 commits,

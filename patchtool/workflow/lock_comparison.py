@@ -16,7 +16,12 @@ from patchtool.workflow.session import Session
 
 
 def render_series(
-    session: Session, tree: Tree, release: Release | None, patches: Sequence[PatchInfo] | None = None
+    session: Session,
+    tree: Tree,
+    release: Release | None,
+    patches: Sequence[PatchInfo] | None = None,
+    *,
+    rendered: Rendering | None = None,
 ) -> Rendering:
     """Render the series on a tree and compare it with the lock.
 
@@ -25,10 +30,13 @@ def render_series(
         tree: The upstream state.
         release: Which release that is, where known.
         patches: The patches of the series to render; all by default.
+        rendered: Their rendering on that tree, if it was made before.
     """
     project = session.project
-    located = with_recorded_locations(project.patches if patches is None else patches, project.lock, release)
-    rendering = compare_with_lock(render(located, tree, release, session.cache), project.lock, release)
+    if rendered is None:
+        located = with_recorded_locations(project.patches if patches is None else patches, project.lock, release)
+        rendered = render(located, tree, release, session.cache)
+    rendering = compare_with_lock(rendered, project.lock, release)
     return with_proofs(session, rendering, tree, release)
 
 

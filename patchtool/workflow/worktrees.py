@@ -70,7 +70,7 @@ class RenderedWorktree(NamedTuple):
         rendering: The series on the folder as it was before; compared with the lock, and with notes on the folder.
         tree: The folder as it was before.
         upstream: Blob ids of the release's files, where the record of an earlier run does not hold as it is.
-        series: What the patches are on disk; for writing, only where that is exactly the series without a record of it.
+        series: What the patches are on disk; for writing, only where no record tells.
     """
 
     rendering: Rendering
@@ -101,7 +101,7 @@ def render_on_worktree(
             f"the commits of another series are at HEAD of {worktree.root}, and no record of them is here",
             hint=f"leave them ({base.way_back}), then run it again",
         )
-    return _rendered(session, worktree, base, patches)
+    return _rendered(session, worktree, base, patches, series)
 
 
 def base_without_series(session: Session, worktree: Worktree) -> TreeBase:
@@ -113,19 +113,26 @@ def base_without_series(session: Session, worktree: Worktree) -> TreeBase:
     return series.base if series.recognised else base
 
 
-def adopt_series(session: Session, worktree: Worktree) -> bool:
+def adopt_series(session: Session, worktree: Worktree, series: SeriesOnDisk | None = None) -> bool:
     """Record what is applied in a folder that has no record, where the files are exactly what the series makes.
+
+    Args:
+        session: The run.
+        worktree: The folder.
+        series: What the patches are on disk, if that was found out before.
 
     Returns:
         Whether something was recorded. Commits are not: git has them.
     """
-    base = recorded_base(session, worktree)
-    if base.changed:
+    if series is None:
+        base = recorded_base(session, worktree)
+        if base.changed:
+            return False
+        series = series_on_disk(session, worktree, base, _located(session, worktree, session.project.patches))
+    found, base = series.recognised, series.base
+    if found is None or base.committed or not _is_uncommitted(worktree, base.changed):
         return False
-    series = series_on_disk(session, worktree, base, _located(session, worktree, session.project.patches))
-    if (found := series.recognised) is None or not _is_uncommitted(worktree, series.base.changed):
-        return False
-    originals = {path: series.base.tree.read(path) for path in series.base.changed}
+    originals = {path: base.tree.read(path) for path in base.changed}
     release = (worktree.release or session.project.pin.release).slug
     adopt(worktree, patch_commits(found), originals, release=release, lock_timeout=session.lock_timeout)
     return True
@@ -160,7 +167,10 @@ def _rendered(
         notes.append("this tree does not say which release it is")
     elif release != pin:
         notes.append(f"this tree is {release}, the pin is {pin}")
-    rendering = render_series(session, base.tree, release, patches)
+    rendered = None
+    if series is not None:
+        rendered = series.without if base.tree is series.base.tree else series.on_disk
+    rendering = render_series(session, base.tree, release, patches, rendered=rendered)
     notes += [*_mismatches(session, rendering, release), *rendering.notes]
     notes += proof_notes(rendering, f"patchtool test --tree {worktree.root}")
     return RenderedWorktree(rendering._replace(notes=tuple(notes)), base.tree, base.upstream, series)

@@ -101,7 +101,7 @@ def updated(content: bytes, changes: Mapping[str, tuple[RecordEntry, RecordEntry
 
 
 def _records(base: Path) -> Iterator[Path]:
-    for record in sorted(base.glob("sglang-*.dist-info/RECORD")):
+    for record in sorted(base.glob("sglang*.dist-info/RECORD")):
         if record.is_file() and record.stat().st_size <= _LARGEST:
             yield record
 

@@ -218,7 +218,8 @@ def _failure(patch: PatchReport) -> str:
     if on_disk and on_disk.reason:
         return _lines([f"{name}: {state_words(patch)} ({on_disk.reason}): {on_disk.detail}"])
     first = f"{name}: {found.state.value} ({found.reason}): {found.detail}"
-    return _lines([first, *_nearest(patch), f"  hint: patchtool explain {name}"])
+    hint = [] if on_disk else [f"  hint: patchtool explain {name}"]  # for a folder, the last line has it
+    return _lines([first, *_nearest(patch), *hint])
 
 
 def _notes(patch: PatchReport) -> str:
