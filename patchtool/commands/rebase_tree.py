@@ -6,7 +6,14 @@ from pathlib import Path
 
 from patchtool.adapters.git.commit_tree import CommitTree
 from patchtool.adapters.git.plumbing import Git
-from patchtool.adapters.git.series_branch import CarriedSeries, NewBranch, find_commit, make_branch, series_below_head
+from patchtool.adapters.git.series_branch import (
+    CarriedSeries,
+    NewBranch,
+    find_commit,
+    make_branch,
+    refuse_missing,
+    series_below_head,
+)
 from patchtool.adapters.store.store import FOLDER
 from patchtool.adapters.worktree import Worktree
 from patchtool.domain.errors import ExitCode, InputError, RefusedError
@@ -43,6 +50,7 @@ def rebase_tree(session: Session, folder: Path, to: str, *, dry_run: bool) -> Re
     commit = find_commit(checkout, to)
     release = _release(to, commit)
     git = Git(checkout.common_dir)
+    refuse_missing(checkout, commit, to, session.footprint)
     rendering = render_series(session, CommitTree(git, commit, folder=FOLDER), release)
     report = _report(worktree, series, rendering, release, commit)
     commits = patch_commits(rendering)

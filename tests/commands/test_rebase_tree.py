@@ -20,7 +20,7 @@ def clone(upstream: SmallUpstream, tmp_path: Path) -> Path:
     served.commit({CACHE: SOURCE, "python/sglang/srt/__init__.py": ""}, "one", tag="v1.0")
     served.commit({CACHE: LANDED, OTHER: "other = 1\n"}, "two", tag="v1.1")
     served.commit({CACHE: BROKEN}, "three", tag="v1.2")
-    served.commit({CACHE: SOURCE, OTHER: "other = 2\n"}, "four", tag="v1.3")
+    served.commit({CACHE: SOURCE + "# later\n", OTHER: "other = 2\n"}, "four", tag="v1.3")
     git(tmp_path, "clone", "-q", served.url, "clone")
     tree = tmp_path / "clone"
     git(tree, "checkout", "-q", "-B", "work", "v1.0")
@@ -125,3 +125,26 @@ def test_dry_run_and_linked_worktrees(upstream: SmallUpstream, clone: Path, tmp_
     git(clone, "worktree", "add", "-q", str(tmp_path / "linked"), "patchtool/v1.0")
     assert upstream.run("rebase", "--tree", str(tmp_path / "linked"), "--to", "v1.3").code == 0
     assert subjects(clone, "patchtool/v1.3", "v1.3") == ["cache: dense", "cache: tracking"]
+
+
+@pytest.mark.parametrize("kept", ["blob:none", "tree:0"])
+def test_partial_clone_lacks_the_files_of_the_target_until_git_brings_them(
+    upstream: SmallUpstream, clone: Path, tmp_path: Path, kept: str
+) -> None:
+    git(
+        tmp_path,
+        "clone",
+        "-q",
+        "--filter=blob:none",
+        "--branch=v1.0",
+        (upstream.folder / "upstream.git").as_uri(),
+        "partial",
+    )
+    partial = tmp_path / "partial"
+    git(partial, "checkout", "-q", "-B", "work", "v1.0")
+    assert upstream.run("apply", "--tree", str(partial)).code == 0
+    refused = upstream.run("rebase", "--tree", str(partial), "--to", "v1.3")
+    assert (refused.code, "is a partial clone, without files of v1.3" in refused.err) == (2, True), refused.err
+    git(partial, "switch", "-q", "--detach", "v1.3")
+    git(partial, "switch", "-q", "-")
+    assert upstream.run("rebase", "--tree", str(partial), "--to", "v1.3").code == 0

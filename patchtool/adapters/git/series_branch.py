@@ -10,7 +10,7 @@ from patchtool.adapters.git.signing import UNSIGNED, sign, signing_of
 from patchtool.domain.errors import InputError, RefusedError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from patchtool.adapters.git.checkout import Checkout
     from patchtool.adapters.git.commits import PatchCommit
@@ -82,6 +82,33 @@ def find_commit(checkout: Checkout, name: str) -> str:
         f"{checkout.root} has no tag, branch or commit {name!r}",
         hint=f"git -C {checkout.root} fetch --tags brings them",
     )
+
+
+def refuse_missing(checkout: Checkout, commit: str, name: str, paths: Iterable[str]) -> None:
+    """Refuse a partial clone that lacks files of a commit: fetching them is git's own, with the person's settings.
+
+    Args:
+        checkout: The person's checkout.
+        commit: The commit.
+        name: What the person called it.
+        paths: The files that are needed.
+
+    Raises:
+        RefusedError: One of them, or a folder that leads to it, is not there.
+    """
+    git = Git(checkout.common_dir)
+    # cat-file of a git before 2.45 does not report a missing object of a partial clone, it fails.
+    listed = git.line("rev-list", "--objects", "--missing=print", "--no-object-names", "--no-walk", commit, "--")
+    missing = {line[1:] for line in listed.splitlines() if line.startswith("?")}
+    if not missing:
+        return
+    looked_up = git.run("ls-tree", "-z", "--full-tree", commit, "--", *sorted(paths), check=False)
+    ids = {entry.split()[2] for entry in looked_up.stdout.decode(errors="replace").split("\0") if entry}
+    if looked_up.code or ids & missing:
+        raise RefusedError(
+            f"{checkout.root} is a partial clone, without files of {name} that the series reads",
+            hint=f"git -C {checkout.root} switch --detach {name}, and back with git switch -, brings them",
+        )
 
 
 def make_branch(checkout: Checkout, onto: str, commits: Sequence[PatchCommit], name: str) -> NewBranch:
