@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import ast
-import sys
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from patchtool.semantic.language.nodes import children
-
-_TRUE_POSITIONS = sys.version_info >= (3, 12)
-"""Before, the stdlib has wrong positions inside of f-strings."""
 
 
 class Mention(NamedTuple):
@@ -50,7 +46,7 @@ def mentions_of(tree: ast.Module, name: str) -> list[Mention]:
     stack: list[tuple[ast.AST, _Key | None]] = [(tree, None)]
     while stack:
         node, place = stack.pop()
-        if place is None and isinstance(node, ast.JoinedStr) and not _TRUE_POSITIONS:
+        if place is None and isinstance(node, ast.JoinedStr):  # inside of it, positions are wrong before Python 3.12
             place = (node.lineno, node.col_offset, 0)
         for field, index, key in _spellings(node, name):
             line = getattr(node, "lineno", None) or key[0]

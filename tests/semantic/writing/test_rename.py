@@ -136,6 +136,27 @@ def test_rename_follows_every_reader_and_has_landed_then(scope, old, new, count)
     assert judged(rename(scope, old, new), {"m.py": after}).state.value == "landed"
 
 
+FORMS = [
+    "x.n = n[n] = other(n=1)(n, *n, **n)",
+    "(n for n in n if n), (n := 1), [i for i in n], {n: n}, {**{n: 1}}, lambda n=n: n",
+    "f'{n} {{n}} {n!r:>{n}} {x.n}' 'n' f\"{n if n else (n, {n: n}[n])}\"",
+    "n if n else -n, not n < n <= n, n[n : n : n], (yield n), n @ n",
+]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_variable_is_renamed_in_every_form_and_what_only_has_its_name_is_not(form):
+    source = f"def f(n, x, other):\n    {form}\n    with x as n, n: n += 1\n    try: n.n()\n    except n as n: del n\n"
+    judgement = judged(rename("f", "n", "number"), {"m.py": source})
+    assert judgement.state.value == "applied", (judgement.reason, judgement.detail)
+    after = (judgement.contents["m.py"] or b"").decode()
+    function = next(code for code in compile(after, "m.py", "exec").co_consts if hasattr(code, "co_varnames"))
+    names = function.co_varnames + function.co_cellvars
+    assert "number" in names
+    assert "n" not in names
+    assert after.replace("number", "n") == source
+
+
 @pytest.mark.parametrize(
     ("reason", "scope", "old", "new", "source"), [pytest.param(*row[1:], id=row[0]) for row in REFUSED]
 )
