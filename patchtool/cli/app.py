@@ -44,6 +44,9 @@ def global_options(
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Print results only, no notes.")] = False,
     verbose: Annotated[bool, typer.Option("-v", "--verbose", help="Print evidence and tracebacks too.")] = False,
     offline: Annotated[bool, typer.Option("--offline", help="Never use the network.")] = False,
+    no_exec: Annotated[
+        bool, typer.Option("--no-exec", help="Run no code of the series: only judgements that are kept count.")
+    ] = False,
     no_color: Annotated[bool, typer.Option("--no-color", help="No colours; NO_COLOR does the same.")] = False,
     store: Annotated[
         str | None,
@@ -63,7 +66,7 @@ def global_options(
     """Set the options that may be before or after any verb."""
     del version
     output = OutputOptions(json, quiet, verbose, not no_color)
-    runtime.set_options(GlobalOptions(output, project, store, offline, find_links, lock_timeout))
+    runtime.set_options(GlobalOptions(output, project, store, offline, find_links, lock_timeout, no_exec))
 
 
 @app.command(epilog="Example: patchtool fetch v0.5.14")

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from typer import Typer
 
-_FLAGS = {"--json", "-q", "--quiet", "-v", "--verbose", "--offline", "--no-color"}
+_FLAGS = {"--json", "-q", "--quiet", "-v", "--verbose", "--offline", "--no-exec", "--no-color"}
 _VALUED = {"-C", "--project", "--store", "--lock-timeout", "--find-links"}
 
 

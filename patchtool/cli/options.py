@@ -23,3 +23,4 @@ class GlobalOptions(NamedTuple):
     offline: bool = False
     find_links: str | None = None
     lock_timeout: str | None = None
+    no_exec: bool = False

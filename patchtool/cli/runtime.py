@@ -37,6 +37,7 @@ def session() -> Session:
         store_path=path(options.store),
         offline=options.offline,
         find_links=path(options.find_links),
+        no_exec=options.no_exec,
         lock_timeout=seconds("--lock-timeout", options.lock_timeout, files.LOCK_TIMEOUT),
         progress=progress(quiet=options.output.quiet or options.output.json),
     )

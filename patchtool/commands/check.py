@@ -8,6 +8,9 @@ from patchtool.domain.report import Report
 from patchtool.domain.state import State
 from patchtool.workflow.session import Session
 
+_RUN = "a codemod is code, and check ran those of this series as you; --no-exec leaves them out"
+_NOT_RUN = "codemods, their templates and cases were not checked: --no-exec forbids to run them"
+
 
 def check(session: Session) -> Report:
     """Report everything in the project that can be wrong before a release is looked at.
@@ -23,10 +26,11 @@ def check(session: Session) -> Report:
     root = f"{project.root}/"
     findings = [
         {"where": f"{c.path}:{c.line}".replace(root, ""), "problem": c.message.replace(root, "")}
-        for info in patches
+        for info in ([] if session.no_exec else patches)
         for c in kind_of(info.source_file).check(info)
     ]
-    notes = [*session.notes(), *(f"{finding['where']}: {finding['problem']}" for finding in findings)]
+    notes = [*session.notes(), _NOT_RUN if session.no_exec else _RUN]
+    notes += [*(f"{finding['where']}: {finding['problem']}" for finding in findings)]
     for info in patches:
         locked = [release.patches.get(info.name) for release in lock.releases.values()]
         if locked and all(patch is not None and patch.state == State.LANDED.value for patch in locked):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from patchtool.domain.errors import RefusedError
 from patchtool.domain.report import Report, UpstreamReport
 from patchtool.workflow.matrix_results import matrix_document, matrix_exit_code, record_proofs
 from patchtool.workflow.matrix_run import MatrixOptions, MatrixRun, run_matrix
@@ -19,6 +20,8 @@ def test(session: Session, options: MatrixOptions) -> tuple[Report, MatrixRun]:
     Returns:
         The report, and the run, which other formats than text and JSON are made from.
     """
+    if session.no_exec:
+        raise RefusedError("test runs code of the series and of upstream, which --no-exec forbids")
     run = run_matrix(session, options)
     notes = [*session.notes(), *run.notes]
     if not options.partial:

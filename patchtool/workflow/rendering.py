@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import patchtool
 from patchtool.adapters.store.judgement_cache import JudgementCache
-from patchtool.domain.errors import ExitCode, InputError
+from patchtool.domain.errors import ExitCode, InputError, RefusedError
 from patchtool.domain.kinds import implementation_files, kind_of
 from patchtool.domain.objects import blob_id
 from patchtool.domain.patch import Change, Judgement, PatchInfo, PatchReport
@@ -205,6 +205,11 @@ def _judge(
     keys = [_key(info, ids, release, chosen) for chosen in paths]
     found = (judgement for key in dict.fromkeys(keys) if (judgement := cache.get(key)) is not None)
     cached = next((judgement for judgement in found if _still_there(judgement, tree)), None)
+    if cached is None and cache.only_kept and judge is _judge_now:
+        raise RefusedError(
+            f"no judgement of {info.name} on these files is kept, and --no-exec forbids to run its code",
+            hint=f"review {info.source_file}, then leave out --no-exec",
+        )
     judgement = judge(info, tree, release) if cached is None else cached
     if judgement.state is State.CRASHED:
         return judgement

@@ -32,6 +32,10 @@ class _ReadOnlyCache(JudgementCache):
         pass
 
 
+class _KeptJudgements(_ReadOnlyCache):
+    only_kept = True
+
+
 @dataclass(frozen=True)
 class Session:
     """One run of the tool.
@@ -44,6 +48,7 @@ class Session:
         git: The git repository of upstream that the user named; by default the pin's.
         lock_timeout: Seconds to wait for another run.
         progress: Called during long work.
+        no_exec: Whether no code of the series may be run, so that only kept judgements count.
         cache_writes: Whether judgements are cached for later runs; a dry run writes nothing.
         remarks: What the run found that the user should know, one sentence each.
     """
@@ -55,6 +60,7 @@ class Session:
     git: GitSource | None = None
     lock_timeout: float = LOCK_TIMEOUT
     progress: Progress = _no_progress
+    no_exec: bool = False
     cache_writes: bool = True
     remarks: list[str] = field(default_factory=list)
 
@@ -119,7 +125,8 @@ class Session:
     @cached_property
     def cache(self) -> JudgementCache:
         """Judgements of earlier runs."""
-        return (JudgementCache if self.cache_writes else _ReadOnlyCache)(self.store.beside("judgements"))
+        kind = _KeptJudgements if self.no_exec else JudgementCache if self.cache_writes else _ReadOnlyCache
+        return kind(self.store.beside("judgements"))
 
     @property
     def can_fetch(self) -> bool:

@@ -25,6 +25,9 @@ class JudgementCache:
         folder: Created by the first write. Where it cannot be written, nothing is cached.
     """
 
+    only_kept = False
+    """Whether a judgement that is not kept must not be made, because that would run the patch's code."""
+
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._read: dict[str, Judgement] = {}
