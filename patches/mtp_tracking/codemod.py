@@ -2,18 +2,21 @@
 
 from patchtool.semantic import (
     SemanticPatch,
-    free_of,
+    fixed,
     given,
     goal,
     guarded,
     insert_before,
+    of_parameter,
+    of_self,
+    one_of,
     only,
     param,
     same_rows,
     unread,
 )
 
-OWN_ROLLBACK = "conv_state_rollback(CONV_, OWN_, LAST_, DRAFT_)"
+OWN_ROLLBACK = "conv_state_rollback(CONV_, OWN_, LAST_, DRAFT_, *ALSO_)"
 IF_OWN = guarded(present=("OWN_", "LAST_"))
 IF_TRACKED = guarded(present=("TRACK_", "STEPS_", "OWN_", "LAST_"))
 
@@ -22,15 +25,33 @@ class MtpTracking(SemanticPatch):
     """The tracked copy of the conv window is taken before the request's own window is rolled back."""
 
     scope = "AscendHybridLinearAttnBackend.update_mamba_state_after_mtp_verify"
+    signatures = (
+        """
+        move_intermediate_cache(
+            ssm_states, intermediate_state_cache, dst_indices_tensor, src_indices_tensor, last_steps_tensor
+        )
+        """,
+        "conv_state_rollback(conv_states, state_indices, step_indices, draft_token_num)",
+    )
+    spellings = {
+        "X_ > -1": "X_ >= 0",
+        "~(X_ < 0)": "X_ >= 0",
+        "torch.where(X_ < 0, Y_, Z_)": "torch.where(X_ >= 0, Z_, Y_)",
+    }
     roles = {"TRACK_": param("mamba_track_indices"), "STEPS_": param("mamba_steps_to_track")}
     given = (
         given(
             "own SSM commit",
-            "move_intermediate_cache(SSM_, STEPWISE_, OWN_, ROWS_, LAST_)",
+            "move_intermediate_cache(SSM_, STEPWISE_, OWN_, ROWS_, LAST_, *MORE_)",
             within=IF_OWN,
-            OWN_=free_of("TRACK_"),
+            SSM_=one_of("CACHES_.temporal"),
+            STEPWISE_=one_of("CACHES_.intermediate_ssm"),
+            OWN_=of_self(),
+            ROWS_=one_of("torch.arange(*COUNT_)"),
+            LAST_=of_parameter(),
+            MORE_=fixed(),
         ),
-        given("own conv rollback", OWN_ROLLBACK),
+        given("own conv rollback", OWN_ROLLBACK, CONV_=one_of("CACHES_.conv[NUMBER_]"), ALSO_=fixed()),
     )
     defect = unread("TRACK_", "STEPS_")
     edit = insert_before(
@@ -48,6 +69,7 @@ class MtpTracking(SemanticPatch):
                 track_slots,
                 ROWS_,
                 track_steps,
+                *MORE_,
             )
             tracked_rows = track_steps >= 0
             CONV_[:, track_slots[tracked_rows]] = CONV_[
@@ -58,6 +80,7 @@ class MtpTracking(SemanticPatch):
                 track_slots,
                 track_steps,
                 DRAFT_,
+                *ALSO_,
             )
 
         """,
@@ -66,7 +89,7 @@ class MtpTracking(SemanticPatch):
     goals = (
         goal(
             "SSM state is committed to the tracked slots",
-            "move_intermediate_cache(SSM_, STEPWISE_, TRACK_, ROWS_, STEPS_)",
+            "move_intermediate_cache(SSM_, STEPWISE_, TRACK_, ROWS_, STEPS_, *MORE_)",
             within=IF_TRACKED,
         ),
         goal(
@@ -78,7 +101,7 @@ class MtpTracking(SemanticPatch):
         ),
         goal(
             "the copy is rolled back to the tracked step",
-            "conv_state_rollback(CONV_, TRACK_, STEPS_, DRAFT_)",
+            "conv_state_rollback(CONV_, TRACK_, STEPS_, DRAFT_, *ALSO_)",
             within=IF_TRACKED,
             behind="CONV_[:, WHERE_] = CONV_[:, WINDOW_]",
         ),

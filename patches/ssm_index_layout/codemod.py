@@ -1,6 +1,6 @@
 """On graph replay of a target-verify batch, padded rows too get intermediate slots of their own."""
 
-from patchtool.semantic import SemanticPatch, branch, every, goal, only, param, replace
+from patchtool.semantic import SemanticPatch, branch, every, goal, keywords, only, param, replace
 
 TARGET = "python/sglang/srt/hardware_backend/npu/attention/ascend_hybrid_linear_attn_backend.py"
 DRAFT = "SPEC_.draft_token_num"
@@ -24,6 +24,7 @@ class SsmIndexLayout(SemanticPatch):
     """
 
     scope = "AscendMambaAttnBackendBase._replay_metadata"
+    spellings = {"MODE_ == ForwardMode.TARGET_VERIFY": "MODE_.is_target_verify()"}
     roles = {"BS_": param("bs", "batch_size")}
     edit = replace(
         """
@@ -45,9 +46,10 @@ class SsmIndexLayout(SemanticPatch):
     goals = (
         goal(
             "every row, padded ones too, has its own slots",
-            f"self.state_indices_list_gdn[BS_ - 1].copy_(torch.arange(BS_ * {DRAFT}, dtype=DTYPE_, device=DEVICE_))",
-            f"self.state_indices_list_gdn[BS_ - 1].copy_(torch.arange({DRAFT} * BS_, dtype=DTYPE_, device=DEVICE_))",
+            f"self.state_indices_list_gdn[BS_ - 1].copy_(torch.arange(BS_ * {DRAFT}, **KIND_))",
+            f"self.state_indices_list_gdn[BS_ - 1][: BS_ * {DRAFT}].copy_(torch.arange(BS_ * {DRAFT}, **KIND_))",
             within=IN_VERIFY,
+            KIND_=keywords(dtype=("torch.int32", "torch.int64", "torch.long", "torch.int"), device=("OWNER_.device",)),
         ),
     )
     never = (

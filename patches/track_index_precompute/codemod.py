@@ -15,6 +15,7 @@ from patchtool.semantic import (
     insert_after,
     method,
     never,
+    one_of,
     param,
     replace,
     unmentioned,
@@ -94,6 +95,7 @@ class TrackIndexPrecompute(SemanticPatch):
                         STATES_[METADATA_.conv_states_mask_indices] = TRACKED_
                     """,
                     GATHERED_=holds("METADATA_.track_conv_indices"),
+                    STATES_=one_of("CACHE_.conv[NUMBER_].transpose(1, 2)", "CACHE_.conv[NUMBER_]"),
                 ),
             ),
             never=(
@@ -118,7 +120,7 @@ class TrackIndexPrecompute(SemanticPatch):
                 goal(
                     "every hook that has the batch looks the slots up",
                     "self.PREPARE_(BATCH_)",
-                    within=guarded(),
+                    within=guarded("self.forward_metadata.has_mamba_track_mask"),
                     behind="super().HOOK_(*ARGUMENTS_)",
                 ),
             ),

@@ -23,6 +23,7 @@ from patchtool.semantic.language.depth import DEEP, too_deep, with_stack_for_dep
 from patchtool.semantic.language.scopes import DEFINITIONS, PLAIN, Scope, find_scope, kind_of
 from patchtool.semantic.language.source import ParseError, Source
 from patchtool.semantic.matching.flow import TooLargeError
+from patchtool.semantic.matching.spellings import OwnSpellings
 from patchtool.semantic.vocabulary.goals import GoalStatus
 from patchtool.semantic.vocabulary.imports import ImportEdit
 from patchtool.semantic.vocabulary.patch import Rule, SemanticPatch
@@ -196,7 +197,8 @@ def _examine_all(
     names = dict(patch.names)
     aliases = frozenset(name for rule in rules if isinstance(rule.edit, ImportEdit) for name in rule.edit.aliases)
     named = [_as_renamed(rule, rules, sources[rule.target]) for rule in rules]
-    return [examine(rule, sources[rule.target], names, kinds, aliases) for rule in named]
+    own = OwnSpellings(patch.spellings, patch.signatures)
+    return [examine(rule, sources[rule.target], names, kinds, aliases, own) for rule in named]
 
 
 def _as_renamed(rule: Rule, rules: Sequence[Rule], source: Source) -> Rule:

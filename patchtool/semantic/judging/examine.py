@@ -11,6 +11,7 @@ from patchtool.semantic.language.nodes import walk
 from patchtool.semantic.language.scopes import Problem, Scope, find_scope, local_subclasses, unresolved_bases
 from patchtool.semantic.language.source import Source
 from patchtool.semantic.matching.analysis import Match, ScopeAnalysis, bound_nodes
+from patchtool.semantic.matching.spellings import ALWAYS, OwnSpellings
 from patchtool.semantic.matching.template import template
 from patchtool.semantic.matching.unify import Bindings
 from patchtool.semantic.vocabulary.changes import InPlace
@@ -68,9 +69,17 @@ class RuleVerdict:
 
 
 def examine(
-    rule: Rule, source: Source, names: dict[str, str], kinds: RecordedKinds, aliases: frozenset[str] = frozenset()
+    rule: Rule,
+    source: Source,
+    names: dict[str, str],
+    kinds: RecordedKinds,
+    aliases: frozenset[str] = frozenset(),
+    spellings: OwnSpellings = ALWAYS,
 ) -> RuleVerdict:
     """Examine one rule in one file.
+
+    Where the code before the fix is the code after it in another spelling, the fix is about the spelling: then code is
+    only compared as it is written.
 
     Args:
         rule: The rule.
@@ -78,7 +87,24 @@ def examine(
         names: Names that the patch introduces, by hole; updated where a goal finds the code under another name.
         kinds: What the scopes were before.
         aliases: Names that the patch itself gives to imports.
+        spellings: Spellings that mean the same in this patch.
     """
+    before = dict(names)
+    verdict = _examine(rule, source, names, kinds, aliases, spellings)
+    if verdict.all_goals_met and verdict.matches:
+        names.update(before)
+        return _examine(rule, source, names, kinds, aliases, None)
+    return verdict
+
+
+def _examine(
+    rule: Rule,
+    source: Source,
+    names: dict[str, str],
+    kinds: RecordedKinds,
+    aliases: frozenset[str],
+    spellings: OwnSpellings | None,
+) -> RuleVerdict:
     verdict = RuleVerdict(rule, source.path)
     scope = find_scope(source, rule.scope)
     if isinstance(scope, Problem):
@@ -96,7 +122,7 @@ def examine(
     if not scopes:
         verdict.add_problem(Problem("anchor-missing", f"{rule.scope} has no method that the rule applies to"))
     for chosen, env in scopes:
-        analysis = ScopeAnalysis(source, chosen, aliases)
+        analysis = ScopeAnalysis(source, chosen, aliases, spellings)
         verdict.analyses.append(analysis)
         _examine_scope(verdict, analysis, env, names)
     return verdict
@@ -104,7 +130,7 @@ def examine(
 
 def _overridden(verdict: RuleVerdict, source: Source, owner: Scope, scopes: list[Scope]) -> list[Problem]:
     """Why the edit has no effect on a subclass in the same file."""
-    definition = owner.owners[-1] if owner.function else owner.node
+    definition = (owner.owner if owner.function else None) or owner.node
     names = {scope.node.name for scope in scopes if isinstance(scope.node, (ast.FunctionDef, ast.AsyncFunctionDef))}
     names |= {goal.fixed_name for goal in verdict.rule.goals if isinstance(goal, Method) and goal.fixed_name}
     whole_class = owner.function is None and verdict.rule.methods is None

@@ -10,6 +10,7 @@ from patchtool.semantic.language.source import Source, bound_names
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 ScopeNode = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+Owner = ScopeNode | ast.If
 DEFINITIONS = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 _SPECIAL_DECORATORS = frozenset(
     {"staticmethod", "classmethod", "property", "cached_property", "overload", "contextmanager", "abstractmethod"}
@@ -24,17 +25,22 @@ class Scope(NamedTuple):
     Args:
         symbol: Qualified name, ``Class.method``.
         node: The definition.
-        owners: The enclosing definitions, outermost first.
+        owners: The enclosing definitions, outermost first; and the ``if`` around a class.
     """
 
     symbol: str
     node: ScopeNode
-    owners: tuple[ScopeNode, ...]
+    owners: tuple[Owner, ...]
 
     @property
     def function(self) -> Function | None:
         """The definition as a function, or None for a class or module."""
         return self.node if isinstance(self.node, (ast.FunctionDef, ast.AsyncFunctionDef)) else None
+
+    @property
+    def owner(self) -> ScopeNode | None:
+        """The innermost enclosing definition, or None for a module."""
+        return next((owner for owner in reversed(self.owners) if not isinstance(owner, ast.If)), None)
 
     @property
     def line(self) -> int:
@@ -66,7 +72,7 @@ def find_scope(source: Source, symbol: str) -> Scope | Problem:
     """Resolve a qualified name, starting at the module.
 
     A name that is bound twice, conditionally, or reassigned outside its class is a problem: another definition may be
-    the one that runs.
+    the one that runs. A class of the module may be defined under one condition, and known by another name of it.
 
     Args:
         source: The file.
@@ -81,16 +87,18 @@ def find_scope(source: Source, symbol: str) -> Scope | Problem:
 
 def _resolve(source: Source, symbol: str) -> Scope | Problem:
     node: ScopeNode = source.tree
-    owners: list[ScopeNode] = []
+    owners: list[Owner] = []
     path = symbol.split(".") if symbol else []
     for depth, name in enumerate(path, start=1):
         owners.append(node)
         definition = _definition(node, name, ".".join(path[:depth]))
         if isinstance(definition, Problem):
             return definition
+        if isinstance(node, ast.Module):
+            owners += [s for s in node.body if isinstance(s, ast.If) and any(x is definition for x in s.body)]
         node = definition
-    if symbol:
-        line = source.reassigned_at(path[-2] if len(path) > 1 else "", path[-1].partition("@")[0])
+    for owner in {path[-2], getattr(owners[-1], "name", "")} if len(path) > 1 else {""} if symbol else ():
+        line = source.reassigned_at(owner, path[-1].partition("@")[0])
         if line:
             return _ambiguous(f"{symbol} is reassigned outside its class on line {line}")
     return Scope(symbol, node, tuple(owners))
@@ -155,6 +163,9 @@ def _definition(owner: ScopeNode, name: str, symbol: str) -> ScopeNode | Problem
             return Problem("scope-missing", f"{symbol.partition('@')[0]} has no {part}")
     elif len(bindings) > 1:
         bindings = [s for s in bindings if not is_partial(s)] or bindings
+    known = _class_named(owner, ast.Name(name)) if isinstance(owner, ast.Module) else None
+    if known is not None:
+        return known
     if len(bindings) > 1:
         lines = ", ".join(str(s.lineno) for s in bindings)
         return _ambiguous(f"{symbol} is bound {len(bindings)} times (lines {lines})")
@@ -254,7 +265,7 @@ def local_mro(tree: ast.Module, node: ScopeNode) -> list[ScopeNode]:
 
 def local_subclasses(tree: ast.Module, node: ScopeNode) -> list[ast.ClassDef]:
     """List the classes of a module that derive from a class of the same module, directly or not."""
-    names = {getattr(node, "name", "")}
+    names = {getattr(node, "name", ""), *_other_names(tree, node)}
     classes = [definition for _, definition in symbols(tree) if isinstance(definition, ast.ClassDef)]
     derived: list[ast.ClassDef] = []
     while True:
@@ -269,6 +280,13 @@ def local_subclasses(tree: ast.Module, node: ScopeNode) -> list[ast.ClassDef]:
             return derived
         derived += more
         names |= {definition.name for definition in more}
+
+
+def _other_names(tree: ast.Module, node: ScopeNode) -> list[str]:
+    """Names that a module assigns a class to."""
+    assigned = [s for s in tree.body if isinstance(s, (ast.Assign, ast.AnnAssign)) and isinstance(s.value, ast.Name)]
+    own = [s for s in assigned if s.value is not None and _class_named(tree, s.value) is node]
+    return [name for statement in own for name in bound_names(statement)]
 
 
 def unresolved_bases(source: Source, node: ScopeNode, known: str) -> list[str]:
@@ -302,12 +320,35 @@ def unresolved_bases(source: Source, node: ScopeNode, known: str) -> list[str]:
 
 
 def _class_named(tree: ast.Module, base: ast.expr) -> ast.ClassDef | None:
-    """The one plain definition of a base class in this module, or None."""
-    if not isinstance(base, ast.Name):
-        return None
-    bindings = [s for s in tree.body for name in bound_names(s) if name == base.id]
-    definition = bindings[0] if len(bindings) == 1 else None
-    return definition if isinstance(definition, ast.ClassDef) else None
+    """The one plain definition of a class in this module, by its name or by another name of it; None otherwise.
+
+    The definition may be under one condition, such as a platform; then the name must be None or unbound otherwise.
+    """
+    seen: set[str] = set()
+    while isinstance(base, ast.Name) and base.id not in seen:
+        seen.add(base.id)
+        bindings = [s for s in tree.body if not _is_for_checkers(s) for name in bound_names(s) if name == base.id]
+        first = bindings[0] if bindings and all(s is bindings[0] for s in bindings) else None
+        if isinstance(first, ast.If):
+            return _conditional_class(first, base.id, len(bindings))
+        if len(bindings) != 1 or isinstance(first, ast.ClassDef):
+            return first if isinstance(first, ast.ClassDef) and len(bindings) == 1 else None
+        targets = first.targets if isinstance(first, ast.Assign) else []
+        named = isinstance(first, ast.AnnAssign) or (len(targets) == 1 and isinstance(targets[0], ast.Name))
+        base = getattr(first, "value", None) if named else None  # type: ignore[assignment]
+    return None
+
+
+def _conditional_class(statement: ast.If, name: str, times: int) -> ast.ClassDef | None:
+    found = [s for s in statement.body if isinstance(s, ast.ClassDef) and s.name == name]
+    nothing = [s for s in statement.orelse if _is_none(s, name)]
+    never = isinstance(statement.test, ast.Constant) or ast.unparse(statement.test).endswith("TYPE_CHECKING")
+    return found[0] if len(found) == 1 and times == 1 + len(nothing) <= 2 and not never else None
+
+
+def _is_none(statement: ast.stmt, name: str) -> bool:
+    value = statement.value if isinstance(statement, ast.Assign) else None
+    return isinstance(value, ast.Constant) and value.value is None and bound_names(statement) == [name]
 
 
 def first_line(statement: ast.stmt) -> int:

@@ -218,6 +218,10 @@ class ModuleNames(NamedTuple):
         """Return the imported name behind an alias, or the name itself."""
         return self.imported.get(local, local)
 
+    def is_module(self, local: str) -> bool:
+        """Whether a name is spelled like a module's and is certainly what an import binds."""
+        return local in self.imported and local not in self.rebound and local not in self.defined and local.islower()
+
     def is_alias(self, local: str) -> bool:
         """Whether a name is certainly what an import is called here, other than by its own name."""
         return self.imported.get(local, local) != local and local not in self.rebound and local not in self.defined

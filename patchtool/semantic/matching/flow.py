@@ -72,6 +72,17 @@ class DataFlow:
             values = self._node_values[id(at)] = self._evaluator.node_values(at, self._environment(at))
         return values
 
+    def origin(self, name: ast.Name, at: ast.stmt) -> ast.expr | None:
+        """Return the code that a name was last assigned, where evaluating it at a statement gives the same value."""
+        code = self._evaluator.walrus_before(name, at)
+        if code is not None:
+            return code
+        value = self._environment(at).get(name.id)
+        code = None if value is None else self._evaluator.origin(value)
+        if code is None or (isinstance(code, ast.Name) and code.id == name.id):
+            return None
+        return code if value is not None and same(self.value(code, at), value) else None
+
     def definitely_assigned(self, at: ast.stmt, *, after: bool = False) -> frozenset[str]:
         """Return the local names that are assigned on every path just before, or just after, a statement."""
         return frozenset(self._environment(at, after=after)) - {_RETURNED}
@@ -183,6 +194,7 @@ class DataFlow:
                 break
             inner = dict(rest)
             self._evaluator.bind(assigned_names([case.pattern]), inner)
+            self._evaluator.capture(node.subject, case.pattern, inner, env)
             tried = [case.pattern, *([case.guard] if case.guard is not None else [])]
             if case.guard is not None:
                 self._evaluator.evaluate(case.guard, inner)

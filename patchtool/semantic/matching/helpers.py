@@ -24,6 +24,14 @@ class Helpers:
         self.source = source
         self.owner = owner
 
+    def parameters(self, call: ast.Call) -> list[str]:
+        """Return the positional parameters that a call fills; none where the function is not certain."""
+        function = self._definition(call)
+        if function is None or function.args.posonlyargs or function.args.vararg:
+            return []
+        static = any(getattr(d, "id", "") == "staticmethod" for d in function.decorator_list)
+        return [a.arg for a in function.args.args][1 if isinstance(call.func, ast.Attribute) and not static else 0 :]
+
     def changed_arguments(self, call: ast.Call) -> list[ast.expr]:
         """Return the arguments of a call that the called function changes in place."""
         function = self._definition(call)

@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Union
+from typing import TypeGuard, Union
 
 from patchtool.semantic.matching.template import (
     arguments_hole,
@@ -35,22 +35,56 @@ class Matcher:
     Args:
         resolve: Maps a name in the code to the name that templates use, such as an import's alias to its target.
         literal: Whether ``...``, docstrings and starred arguments match themselves only, as in code that is written.
+        respell: Returns code in another spelling that means the same, or the code itself; a pattern that does not match
+            code as it is written is compared with that.
+        unfold: Returns the code that a local name stands for, or None; a pattern that does not match the name is
+            compared with that.
+        alike: Whether two pieces of code have the same value where they are; a hole may stand for both.
     """
 
     resolve: Callable[[str], str] = str
     literal: bool = False
+    respell: Callable[[ast.AST], ast.AST] | None = None
+    unfold: Callable[[ast.Name], ast.expr | None] | None = None
+    alike: Callable[[ast.expr, ast.expr], bool] | None = None
 
     def expression(self, pattern: ast.AST, node: ast.AST, env: Bindings) -> Iterator[Bindings]:
         """Yield the bindings of every way in which a pattern matches a node."""
-        if isinstance(pattern, ast.Name):
-            yield from self._name(pattern, node, env)
-        elif type(pattern) is not type(node):
-            return
+        if isinstance(pattern, ast.Name) and (isinstance(node, ast.Name) or is_hole(pattern.id)):
+            return self._name(pattern, node, env)
+        if isinstance(node, ast.Name):
+            return self._unfolded(pattern, node, env)
+        if self.respell is None:
+            return self._as_written(pattern, node, env)
+        return self._in_any_spelling(pattern, node, env, self.respell)
+
+    def _in_any_spelling(
+        self, pattern: ast.AST, node: ast.AST, env: Bindings, respell: Callable[[ast.AST], ast.AST]
+    ) -> Iterator[Bindings]:
+        found = False
+        for inner in self._as_written(pattern, node, env):
+            found = True
+            yield inner
+        other = node if found else respell(node)
+        if other is not node:
+            yield from self.expression(pattern, other, env)
+
+    def _unfolded(self, pattern: ast.AST, node: ast.Name, env: Bindings) -> Iterator[Bindings]:
+        code = self.unfold(node) if self.unfold is not None else None
+        if code is not None:
+            yield from self.expression(pattern, code, env)
+
+    def _as_written(self, pattern: ast.AST, node: ast.AST, env: Bindings) -> Iterator[Bindings]:
+        if type(pattern) is not type(node):
+            if isinstance(node, ast.Expr) and isinstance(pattern, ast.expr) and not self.literal:
+                yield from self.expression(pattern, node.value, env)
         elif isinstance(pattern, ast.Call) and isinstance(node, ast.Call):
             for inner in self.expression(pattern.func, node.func, env):
                 yield from self._arguments(pattern, node, inner)
         else:
             yield from self._fields(pattern, node, _comparable(pattern._fields), env)
+            if not self.literal and _is_product(pattern) and _is_product(node):
+                yield from self._pairs([(pattern.left, node.right), (pattern.right, node.left)], env)
 
     def matches(self, pattern: ast.AST, node: ast.AST, env: Bindings) -> bool:
         """Whether a pattern matches a node in any way."""
@@ -96,9 +130,16 @@ class Matcher:
 
     def _name(self, pattern: ast.Name, node: ast.AST, env: Bindings) -> Iterator[Bindings]:
         if is_hole(pattern.id):
-            yield from _optional(bind(env, pattern.id, node) if isinstance(node, ast.expr) else None)
+            yield from _optional(self._bind(env, pattern.id, node) if isinstance(node, ast.expr) else None)
         elif isinstance(node, ast.Name) and self.resolve(node.id) == pattern.id:
             yield env
+
+    def _bind(self, env: Bindings, name: str, node: ast.expr) -> Bindings | None:
+        bound = bind(env, name, node)
+        known = env.get(name)
+        if bound is None and self.alike is not None and isinstance(known, ast.expr) and self.alike(known, node):
+            return env
+        return bound
 
     def _arguments(self, pattern: ast.Call, node: ast.Call, env: Bindings) -> Iterator[Bindings]:
         """Match positional arguments in order and keywords in any order; ``*REST_`` and ``**REST_`` take the others."""
@@ -160,6 +201,10 @@ class Matcher:
             pairs = [pair for pair in zip(want, have) if pair[0] != pair[1]]  # equal are only names and gaps, no nodes
             if all(isinstance(item, ast.AST) for pair in pairs for item in pair):
                 yield from self._pairs(pairs, env)
+
+
+def _is_product(node: ast.AST) -> TypeGuard[ast.BinOp]:
+    return isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult)
 
 
 def _optional(env: Bindings | None) -> tuple[Bindings, ...]:

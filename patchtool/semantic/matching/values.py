@@ -18,6 +18,7 @@ Environment = dict[str, ast.expr | None]
 _MAX_NODES = 150
 """Larger values become unknown, so that repeated assignments cannot grow them without limit."""
 _INTEGERS = frozenset({"int64", "int32", "long", "int"})
+_CASTS = frozenset({"to", "type", "long", "int", "contiguous", "detach", "clone"})
 
 
 class Evaluator:
@@ -42,6 +43,7 @@ class Evaluator:
         self.changed: list[ast.AST] = []
         """Storage that the function's own code changes in place."""
         self._numbers = count(1)
+        self._origins: dict[int, tuple[ast.expr, ast.expr]] = {}
 
     def value(self, node: ast.AST, env: Environment) -> ast.AST:
         """Return the value of code."""
@@ -110,12 +112,37 @@ class Evaluator:
                 self.forget([own.target.id] if own.target.id in env else [], env)
         for own in _unconditional_nodes(node):
             if isinstance(own, ast.NamedExpr):
-                self.bind([own.target.id], env)
+                self._assign(own.target, own.value, self._bounded_value(own.value, env), env, env)
+
+    def capture(self, subject: ast.expr, pattern: ast.pattern, env: Environment, before: Environment) -> None:
+        """Set the name of ``case name``, which stands for the subject."""
+        name = pattern.name if isinstance(pattern, ast.MatchAs) and pattern.pattern is None else None
+        if name and name not in self.shared:
+            env[name] = self._bounded_value(subject, before) or self.unknown(name)
 
     def _bounded_value(self, node: ast.expr, env: Environment) -> ast.expr | None:
         value = self.value(node, env)
         small = sum(1 for _ in islice(walk(value), _MAX_NODES + 1)) <= _MAX_NODES
-        return value if small and isinstance(value, ast.expr) else None
+        if not small or not isinstance(value, ast.expr):
+            return None
+        self._origins.setdefault(id(value), (value, node))
+        return value
+
+    def origin(self, value: ast.expr) -> ast.expr | None:
+        """Return the code that an assigned value was computed from."""
+        known = self._origins.get(id(value))  # which keeps the value, so that no other has its id
+        return None if known is None else known[1]
+
+    def walrus_before(self, name: ast.Name, at: ast.stmt) -> ast.expr | None:
+        """Return what an assignment expression further left in the same statement has certainly assigned to a name."""
+        if not self.walrus:
+            return None
+        tests = [at.test] if isinstance(at, (ast.If, ast.While)) else [at]
+        position = (name.lineno, name.col_offset)
+        for own in (own for test in tests for own in _unconditional_nodes(test) if isinstance(own, ast.NamedExpr)):
+            if own.target.id == name.id and (own.lineno, own.col_offset) < position:
+                return own.value
+        return None
 
     def _assign(
         self, target: ast.expr, code: ast.expr, value: ast.expr | None, before: Environment, env: Environment
@@ -127,6 +154,9 @@ class Evaluator:
         elif isinstance(target, sequences) and isinstance(code, sequences) and _one_to_one(target, code):
             for part, element in zip(target.elts, code.elts):
                 self._assign(part, element, self._bounded_value(element, before), before, env)
+        elif isinstance(target, sequences) and isinstance(value, ast.Call) and len(target.elts) == 1:
+            element = ast.copy_location(ast.Subscript(value, ast.Constant(0), ast.Load()), code)
+            self._assign(target.elts[0], code, element, before, env)
         else:
             self.forget(assigned_names([target]), env)
 
@@ -175,6 +205,7 @@ class _Substitution(ast.NodeVisitor):
         self.evaluator = evaluator
         self.env = env
         self.values: dict[int, ast.AST] = {}
+        self.written: set[int] = set()
 
     def visit(self, node: ast.AST) -> ast.AST:
         value: ast.AST = super().visit(node)
@@ -204,8 +235,18 @@ class _Substitution(ast.NodeVisitor):
         return self.visit(node.value)
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
-        operand = _integer_cast(node)
-        return self.visit(operand) if operand is not None else self.generic_visit(node)
+        operand = _index_operand(node) if isinstance(node.func, ast.Attribute) and node.func.attr in _CASTS else None
+        if operand is not None and id(node) not in self.written:
+            return self.visit(operand)
+        receiver = node.func.value if isinstance(node.func, ast.Attribute) and node.func.attr.endswith("_") else None
+        if receiver is not None:
+            self.written.add(id(receiver))  # a cast is a copy: what is written into it is lost
+        return self.generic_visit(node)
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
+        if not isinstance(node.ctx, ast.Load):
+            self.written.add(id(node.value))
+        return self.generic_visit(node)
 
     def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
         return self._shadowed(node, {a.arg for a in walk(node.args) if isinstance(a, ast.arg)})
@@ -224,13 +265,44 @@ class _Substitution(ast.NodeVisitor):
         return new
 
 
-def _integer_cast(node: ast.Call) -> ast.expr | None:
-    """The operand of ``x.to(torch.int64)`` or ``x.long()``: an index is the same in every integer type."""
-    if not isinstance(node.func, ast.Attribute):
-        return None
-    arguments = [*node.args, *(k.value for k in node.keywords if k.arg == "dtype")]
-    others = [k for k in node.keywords if k.arg not in ("dtype", "non_blocking")]
-    if node.func.attr in ("long", "int") and not node.args and not node.keywords:
-        return node.func.value
-    dtype = arguments[0] if node.func.attr == "to" and len(arguments) == 1 and not others else None
-    return node.func.value if isinstance(dtype, ast.Attribute) and dtype.attr in _INTEGERS else None
+def _index_operand(node: ast.Call) -> ast.expr | None:
+    """The operand of ``x.to(torch.int64)`` or ``x.long()``: an index is the same in every integer type.
+
+    With the cast go calls around it that change where the index is, or whether it is a copy: ``x.contiguous().long()``.
+    """
+    operand, cast = _uncast(node)
+    while isinstance(operand, ast.Call):
+        inner, other = _uncast(operand)
+        if inner is None:
+            break
+        operand, cast = inner, cast or other
+    return operand if cast or (isinstance(operand, ast.Call) and _is_range(operand)) else None
+
+
+def _uncast(node: ast.Call) -> tuple[ast.expr | None, bool]:
+    """The receiver of a call that keeps the numbers of an index, and whether it is a cast to integers."""
+    func = node.func
+    if not isinstance(func, ast.Attribute):
+        return None, False
+    arguments = [*node.args, *(k.value for k in node.keywords if k.arg in ("dtype", "device"))]
+    if any(k.arg not in ("dtype", "device", "non_blocking", "copy") for k in node.keywords):
+        return None, False
+    integers = [a for a in arguments if isinstance(a, ast.Attribute) and a.attr in _INTEGERS]
+    if func.attr in ("long", "int"):
+        return (func.value, True) if not arguments else (None, False)
+    if func.attr in ("contiguous", "detach", "clone"):
+        return (func.value, False) if not arguments else (None, False)
+    places = [a for a in arguments if a not in integers]
+    known = func.attr == "to" and all(_is_device(a) for a in places)
+    known = known or (func.attr == "type" and not places)
+    return (
+        (func.value, bool(integers)) if arguments and len(integers) < 2 and len(places) < 2 and known else (None, False)
+    )
+
+
+def _is_device(node: ast.expr) -> bool:
+    return isinstance(node, ast.Attribute) and node.attr == "device"
+
+
+def _is_range(node: ast.Call) -> bool:
+    return isinstance(node.func, ast.Attribute) and node.func.attr == "arange"

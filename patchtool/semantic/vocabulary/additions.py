@@ -12,9 +12,9 @@ from patchtool.semantic.vocabulary.changes import (
     RemoveArgument,
     RemoveParameter,
 )
+from patchtool.semantic.vocabulary.constraints import Constraint
 from patchtool.semantic.vocabulary.definitions import Definition
 from patchtool.semantic.vocabulary.edits import Edit
-from patchtool.semantic.vocabulary.goals import Constraint
 from patchtool.semantic.vocabulary.guards import Anywhere, Guard, Unconditional
 from patchtool.semantic.vocabulary.headers import ArgumentEdit, DecoratorEdit, ParameterEdit
 from patchtool.semantic.vocabulary.imports import ImportEdit

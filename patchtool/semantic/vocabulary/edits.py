@@ -8,11 +8,13 @@ from typing import ClassVar, NamedTuple
 
 from patchtool.semantic.language.scopes import Block
 from patchtool.semantic.matching.analysis import Match, ScopeAnalysis
+from patchtool.semantic.matching.conditions import is_transparent
 from patchtool.semantic.matching.runs import carried_runs
 from patchtool.semantic.matching.template import Template, TemplateError, template
 from patchtool.semantic.matching.unify import Bindings
-from patchtool.semantic.vocabulary.goals import Constraint, filter_matches
+from patchtool.semantic.vocabulary.constraints import Constraint, filter_matches
 from patchtool.semantic.vocabulary.guards import Guard, Unconditional, execution_problem, exit_problem
+from patchtool.semantic.vocabulary.sites import sites_by_effect
 
 
 class Replacement(NamedTuple):
@@ -86,7 +88,11 @@ class Edit:
 
     def sites(self, analysis: ScopeAnalysis, env: Bindings) -> list[Match]:
         """Find every match of the anchor."""
-        matches = analysis.find(template(self.anchor), env)
+        anchor = template(self.anchor)
+        matches = analysis.find(anchor, env)
+        if not matches and analysis.mentions(anchor.body):
+            matches = analysis.find(anchor, env, unfold=True)
+            matches = matches or list(sites_by_effect(analysis, anchor, env) if self.replaces else ())
         if self.replaces:  # whole statements go, so an expression must be all of its statement
             matches = [m for m in matches if not isinstance(m.node, ast.expr) or _is_statement(m)]
         return filter_matches(analysis, matches, self.where)
@@ -100,12 +106,21 @@ class Edit:
         code = template(self.code)
         if self.replaces:
             return Replacement(match.block, match.start, match.stop, code, match.env, match.statement)
-        block, index = match.block.ancestors[0] if match.block.ancestors else (match.block, match.start)
+        block, index = _outermost(match)
         behind = self.how == "after"
         if behind and analysis.flow is not None and not analysis.flow.reachable(block.statements[index], after=True):
             return "the code behind the site is unreachable"
         at = index + 1 if behind else index
         return Replacement(block, at, at, code, match.env, match.statement, behind)
+
+
+def _outermost(match: Match) -> tuple[Block, int]:
+    """The place of a match outside of its conditions, but inside of ``with`` blocks around all of them."""
+    places = [*match.block.ancestors, (match.block, match.start)]
+    inner = next(
+        i for i, (block, _) in enumerate(places) if i + 1 == len(places) or not is_transparent(places[i + 1][0])
+    )
+    return places[inner]
 
 
 def _is_statement(match: Match) -> bool:

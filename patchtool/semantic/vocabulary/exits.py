@@ -9,9 +9,8 @@ from typing import NamedTuple
 from patchtool.semantic.language.nodes import children
 from patchtool.semantic.language.scopes import DEFINITIONS
 from patchtool.semantic.matching.analysis import Match, ScopeAnalysis
+from patchtool.semantic.matching.conditions import Test, case_tests
 
-Test = tuple[ast.expr, bool, ast.stmt]
-"""A condition, whether it must be true, and the statement that evaluates it."""
 Excludes = Callable[[ast.AST, bool], bool]
 """Whether the value of a condition, true or false, keeps the function from needing the match."""
 
@@ -60,17 +59,21 @@ def _exits(node: ast.AST, tests: tuple[Test, ...]) -> Iterator[Exit]:
     elif isinstance(node, ast.If):
         while isinstance(node, ast.If):  # an ``elif`` chain is nested once for each arm
             for statement in node.body:
-                yield from _exits(statement, (*tests, (node.test, True, node)))
-            tests = (*tests, (node.test, False, node))
+                yield from _exits(statement, (*tests, Test(node.test, True, node)))
+            tests = (*tests, Test(node.test, False, node))
             chained = len(node.orelse) == 1 and isinstance(node.orelse[0], ast.If)
             if not chained:
                 for statement in node.orelse:
                     yield from _exits(statement, tests)
                 return
             node = node.orelse[0]
+    elif isinstance(node, ast.Match):
+        for case in node.cases:
+            inner = (*tests, *case_tests(node, case))
+            yield from (out for statement in case.body for out in _exits(statement, inner))
     elif isinstance(node, ast.ExceptHandler):
         yield from (out for child in node.body for out in _exits(child, tests) if isinstance(out.statement, ast.Return))
-    elif isinstance(node, (ast.stmt, ast.match_case)) and not isinstance(node, DEFINITIONS):
+    elif isinstance(node, ast.stmt) and not isinstance(node, DEFINITIONS):
         for child in children(node):
             yield from _exits(child, tests)
 

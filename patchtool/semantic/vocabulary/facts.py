@@ -14,7 +14,7 @@ from patchtool.semantic.matching.analysis import Match, ScopeAnalysis, bound_nod
 from patchtool.semantic.matching.flow import DataFlow, constant_truth
 from patchtool.semantic.matching.template import template
 from patchtool.semantic.matching.unify import Bindings
-from patchtool.semantic.vocabulary.goals import Constraint, filter_matches
+from patchtool.semantic.vocabulary.constraints import Constraint, filter_matches
 
 
 @dataclass(frozen=True)

@@ -1,17 +1,17 @@
-"""Positive evidence: goals, and constraints on what their holes are bound to."""
+"""Positive evidence: code that must be there."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import NamedTuple, Protocol
 
-from patchtool.semantic.language.nodes import walk
-from patchtool.semantic.matching.analysis import Match, ScopeAnalysis, bound_nodes
+from patchtool.semantic.matching.analysis import Match, ScopeAnalysis
+from patchtool.semantic.matching.meaning import effects_of
 from patchtool.semantic.matching.template import Template, template
-from patchtool.semantic.matching.unify import Bindings, same
+from patchtool.semantic.matching.unify import Bindings
+from patchtool.semantic.vocabulary.constraints import Constraint, filter_matches, violated
+from patchtool.semantic.vocabulary.effects import effect_problem, find_effects
 from patchtool.semantic.vocabulary.guards import AnyBranch, Guard, execution_problem, exit_problem
 
 
@@ -48,38 +48,6 @@ class SearchResult:
 
 
 MISSING = SearchResult(GoalStatus.MISSING, detail="not found")
-
-
-class Constraint(Protocol):
-    """Restricts what one hole of a match is bound to."""
-
-    def refine(self, analysis: ScopeAnalysis, match: Match, hole: str) -> Bindings | None:
-        """Return the match's bindings with those that the constraint adds, or None where it is violated."""
-
-
-class FreeOf(NamedTuple):
-    """The hole's value has no part that equals the code of another hole."""
-
-    source: str
-
-    def refine(self, analysis: ScopeAnalysis, match: Match, hole: str) -> Bindings | None:
-        """Return the match's bindings, or None where the constraint is violated."""
-        values = [analysis.value(node, match.statement) for node in bound_nodes(match.env.get(hole))]
-        excluded = bound_nodes(match.env.get(self.source))
-        mixed = any(same(node, other) for value in values for node in walk(value) for other in excluded)
-        return None if mixed else match.env
-
-
-class Holds(NamedTuple):
-    """The hole's code has a part that this template matches; the template's bindings are added."""
-
-    pattern: str
-
-    def refine(self, analysis: ScopeAnalysis, match: Match, hole: str) -> Bindings | None:
-        """Return the bindings with those of the inner template, or None where it does not match."""
-        wanted = template(self.pattern).expression
-        nodes = (node for root in bound_nodes(match.env.get(hole)) for node in walk(root))
-        return next((env for node in nodes for env in analysis.matcher.expression(wanted, node, match.env)), None)
 
 
 @dataclass(frozen=True)
@@ -127,7 +95,11 @@ class Goal:
             candidates += self._find(analysis, pattern, env, values)
         matches = filter_matches(analysis, candidates, self.where)
         if not matches:
-            return MISSING
+            found = self._search_effects(analysis, values)
+            if found is not None:
+                return found
+            problem = violated(analysis, candidates, self.where)
+            return SearchResult(GoalStatus.MISSING, detail=problem) if problem else MISSING
         if len(matches) != self.times:
             detail = f"found {len(matches)} times, expected {self.times}"
             too_many = len(matches) > self.times
@@ -140,10 +112,39 @@ class Goal:
         nodes = [n for m in matches for n in (m.statements if isinstance(m.node, ast.stmt) else [m.node])]
         return SearchResult(GoalStatus.MET, first.line, env=first.env, statement=first.statement, nodes=tuple(nodes))
 
+    def _search_effects(self, analysis: ScopeAnalysis, values: Bindings) -> SearchResult | None:
+        """Search for what the template does; None where that is not stated or not found."""
+        body = template(self.patterns[0]).body
+        compound = len(body) > 1 or hasattr(body[0], "body")
+        effects = effects_of(body) if compound and not self.as_written and analysis.scope.function is not None else None
+        if (
+            not effects
+            or len(self.patterns) > 1
+            or self.ahead_of
+            or self.behind
+            or not isinstance(self.within, AnyBranch)
+        ):
+            return None
+        ways = find_effects(analysis, effects, values, self.where)
+        if not ways:
+            return None
+        first = ways[0][0][1]
+        if len(ways) != self.times:
+            detail = f"found {len(ways)} times, expected {self.times}"
+            return SearchResult(GoalStatus.INEXACT, first.line, detail, too_many=len(ways) > self.times)
+        for effect, match in (found for way in ways for found in way):
+            problem = effect_problem(analysis, effect, match, alone=False)
+            if problem:
+                return SearchResult(GoalStatus.INEXACT, match.line, problem)
+        nodes = tuple(n for way in ways for _, match in way for n in match.statements)
+        return SearchResult(GoalStatus.MET, first.line, env=first.env, statement=first.statement, nodes=nodes)
+
     def _find(self, analysis: ScopeAnalysis, pattern: Template, env: Bindings, values: Bindings) -> list[Match]:
         simple = len(pattern.body) == 1 and not hasattr(pattern.body[0], "body")
         by_value = simple and not self.as_written and analysis.flow is not None
-        return analysis.find_by_value(pattern, values) if by_value else analysis.find(pattern, env)
+        if by_value:
+            return analysis.find_by_value(pattern, values)
+        return analysis.find(pattern, env) or (analysis.find(pattern, env, unfold=True) if self.as_written else [])
 
     def _violation(self, analysis: ScopeAnalysis, match: Match, env: Bindings, values: Bindings) -> str | None:
         violation = execution_problem(analysis, match) or self.within.violation(analysis, match)
@@ -161,15 +162,3 @@ class Goal:
                 return f"is in the wrong order with {text!r}"
             start = start if later else max(other.line for other in others)
         return exit_problem(analysis, match, self.within, behind=start)
-
-
-def filter_matches(analysis: ScopeAnalysis, matches: Sequence[Match], where: dict[str, Constraint]) -> list[Match]:
-    """Keep the matches that satisfy all constraints, with the bindings that those add; one match per node."""
-    kept: dict[int, Match] = {}
-    for match in matches:
-        env: Bindings | None = match.env
-        for hole, constraint in where.items():
-            env = env if env is None else constraint.refine(analysis, match._replace(env=env), hole)
-        if env is not None:
-            kept.setdefault(id(match.node), match._replace(env=env))
-    return list(kept.values())

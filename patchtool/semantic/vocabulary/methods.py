@@ -5,22 +5,26 @@ from __future__ import annotations
 import ast
 from typing import NamedTuple
 
-from patchtool.semantic.language.scopes import ScopeNode, local_mro, special_kind
+from patchtool.semantic.language.nodes import walk
+from patchtool.semantic.language.scopes import Scope, ScopeNode, local_mro, special_kind
 from patchtool.semantic.language.source import bound_names
 from patchtool.semantic.matching.analysis import ScopeAnalysis
+from patchtool.semantic.matching.meaning import effects_of
 from patchtool.semantic.matching.template import is_hole, template
 from patchtool.semantic.matching.unify import Bindings, bind
+from patchtool.semantic.vocabulary.effects import effect_problem, find_effects, other_effect
 from patchtool.semantic.vocabulary.goals import MISSING, Goal, GoalStatus, SearchResult
 
 _MethodMatch = tuple[ast.FunctionDef, Bindings]
 
 
 class Method(NamedTuple):
-    """A plain method that a class must define once, with this body.
+    """A plain method that a class must define once, that does this and nothing else.
 
     Args:
         name: The author's description, for reports.
-        code: A ``def`` with its body; extra parameters with defaults, annotations and the docstring do not count.
+        code: A ``def`` with its body, found as it is written or by its effects; extra parameters with defaults,
+            annotations, the docstring, and what only logs or asserts do not count.
     """
 
     name: str
@@ -54,7 +58,7 @@ class Method(NamedTuple):
         for method in owner.body:
             if isinstance(method, ast.FunctionDef) and (self.hole or method.name == wanted.name):
                 named = bind(env, wanted.name, method.name) if self.hole else env
-                inner = None if named is None else _unify(analysis, wanted, method, named)
+                inner = None if named is None else _unify(analysis, owner, wanted, method, named)
                 matches += [] if inner is None else [(method, inner)]
         known = env.get(wanted.name)
         names = {method.name for method, _ in matches} or {known if isinstance(known, str) else wanted.name}
@@ -87,8 +91,10 @@ def _unknown_decorator(method: ast.FunctionDef) -> str | None:
     return f"decorated with {ast.unparse(others[0])}" if others else None
 
 
-def _unify(analysis: ScopeAnalysis, wanted: ast.FunctionDef, method: ast.FunctionDef, env: Bindings) -> Bindings | None:
-    """The bindings under which a method has the wanted body and accepts the same calls, or None."""
+def _unify(
+    analysis: ScopeAnalysis, owner: ScopeNode, wanted: ast.FunctionDef, method: ast.FunctionDef, env: Bindings
+) -> Bindings | None:
+    """The bindings under which a method does what is wanted and accepts the same calls, or None."""
     body = method.body[1:] if ast.get_docstring(method, clean=False) is not None else method.body
     names = [a.arg for a in wanted.args.args]
     parameters = [a.arg for a in (*method.args.posonlyargs, *method.args.args)]
@@ -101,7 +107,35 @@ def _unify(analysis: ScopeAnalysis, wanted: ast.FunctionDef, method: ast.Functio
             inner = bind(inner, name, parameter)
         elif name != parameter:
             return None
-    return None if inner is None else next(iter(analysis.matcher.statements(wanted.body, body, inner)), None)
+    if inner is None:
+        return None
+    as_written = next(iter(analysis.matcher.statements(wanted.body, body, inner)), None)
+    return as_written or _by_effects(analysis, owner, wanted, method, inner)
+
+
+def _by_effects(
+    analysis: ScopeAnalysis, owner: ScopeNode, wanted: ast.FunctionDef, method: ast.FunctionDef, env: Bindings
+) -> Bindings | None:
+    """The bindings under which a method has the wanted effects and no others, or None."""
+    effects = effects_of(tuple(wanted.body))
+    text = analysis.source.slice(method.lineno - 1, method.end_lineno or method.lineno)
+    if not effects or not all(name in text for name in _attributes(wanted)):
+        return None
+    own = ScopeAnalysis(analysis.source, Scope(method.name, method, (analysis.source.tree, owner)), analysis.aliases)
+    values = {hole: ast.Name(v, ast.Load()) if isinstance(v, str) else v for hole, v in env.items()}
+    ways = find_effects(own, effects, values, {})
+    if len(ways) != 1:
+        return None
+    if any(effect_problem(own, effect, match, alone=True) for effect, match in ways[0]):
+        return None
+    known = [statement for _, match in ways[0] for statement in match.statements]
+    return env if other_effect(method.body, known) is None else None
+
+
+def _attributes(wanted: ast.FunctionDef) -> set[str]:
+    """Attributes that code with the wanted effects mentions."""
+    stored = [n for s in wanted.body for n in walk(s) if isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Store)]
+    return {node.attr for node in stored}
 
 
 AnyGoal = Goal | Method

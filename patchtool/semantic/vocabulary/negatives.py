@@ -9,6 +9,7 @@ from typing import NamedTuple
 from patchtool.semantic.language.names import reads, stores
 from patchtool.semantic.language.nodes import walk
 from patchtool.semantic.matching.analysis import ScopeAnalysis, bound_identifiers, bound_nodes
+from patchtool.semantic.matching.observation import looked_at
 from patchtool.semantic.matching.rows import Rows, rows_of
 from patchtool.semantic.matching.storage import storage
 from patchtool.semantic.matching.template import is_hole, template
@@ -45,9 +46,19 @@ class Never(NamedTuple):
             if id(node) in ignored:
                 continue
             matched = type(node) is type(wanted) and analysis.matcher.matches(wanted, node, env)
+            matched = matched and not _is_only_named(analysis, node, ignored)
             if matched or (target is not None and _writes(analysis, target, node, env)):
                 return f"{self.name} (line {_line(node)})"
         return None
+
+
+def _is_only_named(analysis: ScopeAnalysis, node: ast.AST, known: set[int]) -> bool:
+    """Whether an attribute is only read to give it a name that no other code reads: then it might as well not be."""
+    statement = analysis.statement_of(node) if isinstance(node, ast.Attribute) else None
+    target = statement.targets[0] if isinstance(statement, ast.Assign) and len(statement.targets) == 1 else None
+    named = isinstance(statement, ast.Assign) and statement.value is node and isinstance(target, ast.Name)
+    body = analysis.scope.node.body
+    return named and isinstance(target, ast.Name) and all(id(name) in known for name in reads(body, target.id))
 
 
 def _written_target(pattern: ast.AST, env: Bindings) -> ast.expr | None:
@@ -110,7 +121,8 @@ class Only(NamedTuple):
         for node in analysis.nodes:
             quoted = isinstance(node, ast.Constant) and name is not None and node.value == name
             unknown = id(node) not in used and isinstance(node, ast.expr)
-            if quoted or (unknown and analysis.matcher.matches(wanted, node, env)):
+            mentioned = unknown and analysis.matcher.matches(wanted, node, env)
+            if quoted or (mentioned and not _is_named_for(analysis, node, used)):
                 return f"{self.name} (line {_line(node)})"
         value = values.get(self.mention, wanted)
         shared = _container(value) if isinstance(value, ast.AST) else None
@@ -119,7 +131,8 @@ class Only(NamedTuple):
     def _by_value(self, analysis: ScopeAnalysis, shared: ast.Attribute, used: set[int]) -> str | None:
         """Return the problem where another expression stands for the same attribute, here or in a called function."""
         for node, statement in _mentions(analysis, shared):
-            if id(node) not in used and not _is_alias(analysis, node, statement):
+            known = id(node) in used or _is_named_for(analysis, node, used)
+            if not known and not _is_alias(analysis, node, statement):
                 return f"{self.name} (line {_line(node)})"
         for scope in analysis.called if _root(shared) == "self" else ():
             for node, _ in _mentions(ScopeAnalysis(analysis.source, scope), shared):
@@ -145,6 +158,17 @@ def _is_alias(analysis: ScopeAnalysis, node: ast.expr, statement: ast.stmt) -> b
     read = {id(name): value for name, value, _ in analysis.node_values() if isinstance(name, ast.Name)}
     names = reads(analysis.scope.node.body, target.id)
     return all(_container(read.get(id(name), name)) is not None for name in names)
+
+
+def _is_named_for(analysis: ScopeAnalysis, node: ast.AST, used: set[int]) -> bool:
+    """Whether code is only read to give its value a name, which known uses read and nothing else."""
+    statement = analysis.statement_of(node)
+    target = statement.targets[0] if isinstance(statement, ast.Assign) and len(statement.targets) == 1 else None
+    if not isinstance(target, ast.Name):
+        return False
+    body = analysis.scope.node.body
+    named = reads(body, target.id)
+    return bool(named) and len(stores(body, target.id)) == 1 and all(id(name) in used for name in named)
 
 
 def _uses(analysis: ScopeAnalysis, uses: Sequence[str], env: Bindings, values: Bindings) -> set[int]:
@@ -218,15 +242,19 @@ def _line(node: ast.AST) -> int:
 
 
 class Unread(NamedTuple):
-    """The defect that parameters are neither read, bound nor deleted, so that their values are lost."""
+    """The defect that parameters are neither read, bound nor deleted, so that their values are lost.
+
+    What only logs or asserts does not count: it does nothing with them.
+    """
 
     holes: tuple[str, ...]
 
     def absence(self, analysis: ScopeAnalysis, env: Bindings) -> str | None:
         """Return why the defect is absent, or None when it is there."""
         names, body = bound_identifiers(env), analysis.scope.node.body
+        harmless = {id(node) for node in looked_at(body)}
         for name in (names.get(hole, "") for hole in self.holes):
-            used = reads(body, name) or stores(body, name)
+            used = [node for node in (*reads(body, name), *stores(body, name)) if id(node) not in harmless]
             if used:
                 return f"{name} is already used on line {_line(used[0])}"
         for call in (node for node in analysis.nodes if isinstance(node, ast.Call)):

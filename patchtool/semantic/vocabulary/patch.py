@@ -6,10 +6,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
+from patchtool.semantic.vocabulary.constraints import Constraint, Fixed, FreeOf, Holds, Keywords, OneOf, Root
 from patchtool.semantic.vocabulary.definitions import Definition
 from patchtool.semantic.vocabulary.edits import Edit, MethodEdit
 from patchtool.semantic.vocabulary.facts import AnyFact, Assignable, Called, Every, Varies
-from patchtool.semantic.vocabulary.goals import Constraint, FreeOf, Goal, Holds
+from patchtool.semantic.vocabulary.goals import Goal
 from patchtool.semantic.vocabulary.guards import AnyBranch, Branch, Guard, Guarded, Unconditional
 from patchtool.semantic.vocabulary.headers import ArgumentEdit, DecoratorEdit, ParameterEdit
 from patchtool.semantic.vocabulary.implied import Implied
@@ -161,6 +162,10 @@ class SemanticPatch:
     """Names that the patch introduces, by hole; where upstream has the code under another name, that one is used."""
     kinds: Mapping[str, str] = {}
     """What kind of function a scope is, where that cannot be recorded: ``{"Rows.size": "function, property"}``."""
+    spellings: Mapping[str, str] = {}
+    """What means the same in this patch, beside what always does: a spelling, and the one that the templates use."""
+    signatures: tuple[str, ...] = ()
+    """Functions of other files with their parameters, ``f(first, second)``, so that calls by keyword are understood."""
     independent: bool = False
     """Whether each rule is useful without the others; then the patch can be partial."""
 
@@ -265,6 +270,31 @@ def free_of(hole: str) -> FreeOf:
 def holds(pattern: str) -> Holds:
     """Constrain a hole: its code has a part that this template matches; see Holds."""
     return Holds(pattern)
+
+
+def one_of(*patterns: str) -> OneOf:
+    """Constrain a hole: its value is what one of these templates matches; see OneOf."""
+    return OneOf(patterns)
+
+
+def keywords(**allowed: tuple[str, ...]) -> Keywords:
+    """Constrain a hole for keyword arguments: only these, with these values; see Keywords."""
+    return Keywords(allowed)
+
+
+def of_parameter() -> Root:
+    """Constrain a hole: its value is a parameter, or made of one; see Root."""
+    return Root(parameter=True)
+
+
+def of_self() -> Root:
+    """Constrain a hole: its value is an attribute of ``self``, or made of one; see Root."""
+    return Root(parameter=False)
+
+
+def fixed() -> Fixed:
+    """Constrain a hole for arguments: they do not depend on the call's data; see Fixed."""
+    return Fixed()
 
 
 def branch(condition: str, *, apart: tuple[str, ...] = (), present: tuple[str, ...] = ()) -> Branch:

@@ -10,8 +10,9 @@ from patchtool.semantic.language.source import bound_names
 from patchtool.semantic.matching.analysis import Match, ScopeAnalysis
 from patchtool.semantic.matching.template import Template, template
 from patchtool.semantic.matching.unify import Bindings
+from patchtool.semantic.vocabulary.constraints import Constraint
 from patchtool.semantic.vocabulary.edits import Edit, Replacement
-from patchtool.semantic.vocabulary.goals import MISSING, Constraint, GoalStatus, SearchResult
+from patchtool.semantic.vocabulary.goals import MISSING, GoalStatus, SearchResult
 from patchtool.semantic.vocabulary.guards import Guard, Unconditional, execution_problem
 
 _NOTHING = Template("", ())

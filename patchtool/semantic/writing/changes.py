@@ -5,12 +5,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import libcst as cst
 
 from patchtool.semantic.language.nodes import walk
-from patchtool.semantic.language.scopes import Scope
+from patchtool.semantic.language.scopes import Scope, ScopeNode
 from patchtool.semantic.matching.analysis import ScopeAnalysis
 from patchtool.semantic.matching.unify import same
 from patchtool.semantic.vocabulary.changes import (
@@ -68,7 +68,7 @@ def _with_code(change: Change, new: Any) -> Change:
 def _path(module: cst.Module, analysis: ScopeAnalysis, place: InPlace) -> Sequence[cst.CSTNode]:
     scope = analysis.scope
     if place.block.owner is not scope.node and not place.block.ancestors:  # the definition of the scope itself
-        scope = Scope("", scope.owners[-1], scope.owners[:-1])
+        scope = Scope("", cast(ScopeNode, scope.owners[-1]), scope.owners[:-1])
     chain = block_chain(module, scope, place.block)
     line = block_lines(place.block.statements, chain[-1])[place.statement]
     if isinstance(place.node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):

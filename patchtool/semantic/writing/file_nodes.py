@@ -108,7 +108,10 @@ class FileNodes:
         """
         finder = _Finder(value, kind)
         binding_statement = self._analysis.binding_statements.get(hole, self._replacement.at)
-        for statement in (self._replacement.at, *self._replacement.replaced, binding_statement):
+        own = self._analysis.statement_of(value) if isinstance(value, ast.expr) else None
+        for statement in (self._replacement.at, *self._replacement.replaced, binding_statement, own):
+            if statement is None:
+                continue
             self._node(statement).visit(finder)
             if finder.found is not None:
                 return finder.found.deep_clone()

@@ -103,7 +103,10 @@ class TemplateFiller(cst.CSTTransformer):
         """Fill a hole, or rename a global."""
         name, identifier = original_node.value, original_node in self._identifiers
         if not is_hole(name):
-            return updated_node if identifier else updated_node.with_changes(value=self._rename.get(name, name))
+            known = self._rename.get(name, name)
+            if identifier or "." not in known:
+                return updated_node if identifier else updated_node.with_changes(value=known)
+            return cst.parse_expression(known)
         value: Binding | None = self._nodes.bindings.get(name)
         if isinstance(value, (str, ast.Name)):
             return updated_node.with_changes(value=value if isinstance(value, str) else value.id)

@@ -42,7 +42,7 @@ def global_names(analysis: ScopeAnalysis, replacement: Replacement, at_site: Col
             raise CannotWrite("name-unavailable", f"{name} is hidden by a local name")
         if name in local or is_hole(name) or (name in at_site and name in names.conditional):
             continue
-        known = names.local_name(name)
+        known = names.local_name(name) or analysis.name_by_module(name)
         if known is not None and known != name:
             if known in mine:
                 raise CannotWrite("name-unavailable", f"{name} is imported as {known}, which is hidden by a local name")

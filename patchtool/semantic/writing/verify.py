@@ -33,7 +33,13 @@ def verify_filled(filled: Sequence[ast.stmt], replacement: Replacement, rename: 
     """
     template_name = {name: f"{name}, which is no global here" for name in rename}
     template_name |= {local: name for name, local in rename.items()}
-    matcher = Matcher(lambda name: template_name.get(name, name), literal=True)
+    dotted = {local for local in rename.values() if "." in local}
+
+    def by_module(node: ast.AST) -> ast.AST:
+        text = ast.unparse(node) if isinstance(node, ast.Attribute) and dotted else ""
+        return ast.Name(text, ast.Load()) if text in dotted else node
+
+    matcher = Matcher(lambda name: template_name.get(name, name), literal=True, respell=by_module)
     if next(matcher.statements(replacement.code.body, filled, replacement.env), None) is None:
         raise CannotWrite("written-otherwise", "the new code is not what the template says")
 

@@ -52,7 +52,6 @@ MUST_REFUSE = [
     (SSM_LAYOUT, "generator", [edit("        return Metadata(", "        yield 1\n        return Metadata(")]),
     (SSM_LAYOUT, "coroutine", [edit("    def _replay", "    async def _replay")]),
     (SSM_LAYOUT, "statement-shares-its-line", [edit("            ] = 0\n", "            ] = 0; self.done = True\n")]),
-    (SSM_LAYOUT, "statement-split", [edit("            rows = torch.arange(\n                len(slots[: bs - padded]) * spec.draft_token_num,", "            n = len(slots[: bs - padded]) * spec.draft_token_num\n            rows = torch.arange(\n                n,")]),
     (SSM_LAYOUT, "class-renamed", [edit("class AscendMambaAttnBackendBase", "class AscendMambaBackend")]),
     (SSM_LAYOUT, "method-renamed", [edit("def _replay_metadata", "def _replay")]),
     # MTP_TRACKING
