@@ -157,10 +157,16 @@ class Spellings:
         self._signatures = _signatures(own.signatures)
         self._context = context
         self._matcher = Matcher(context.resolve)
+        self._known: dict[int, tuple[ast.AST, ast.AST]] = {}
 
     def __call__(self, node: ast.AST) -> ast.AST:
         """Return a node in the next spelling, its parts as they are; most nodes are returned themselves."""
-        return self._respelt(node) if type(node) in _RESPELT else node
+        if type(node) not in _RESPELT:
+            return node
+        known = self._known.get(id(node))
+        if known is None:
+            known = self._known[id(node)] = (node, self._respelt(node))  # keeps the node, so that no other has its id
+        return known[1]
 
     def may_change_kind(self, node: ast.AST) -> bool:
         """Whether another spelling of a node may be another kind of node; most are excluded at little cost."""

@@ -25,6 +25,12 @@ Bindings = Mapping[str, Binding]
 _LAYOUT = frozenset(
     {"ctx", "kind", "type_comment", "lineno", "col_offset", "end_lineno", "end_col_offset", "type_ignores"}
 )
+_CHANGING = frozenset(
+    {ast.Call, ast.Attribute, ast.UnaryOp, ast.NamedExpr, ast.Assign, ast.AnnAssign, ast.Expr, ast.keyword}
+)
+"""Kinds of nodes that another spelling may make another kind."""
+_FIXED = frozenset({ast.Constant, ast.BinOp, ast.BoolOp, ast.Tuple, ast.List, ast.Slice, ast.If, ast.keyword})
+"""Kinds of nodes that have no other spelling."""
 _HAS_DOCSTRING = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Module)
 
 
@@ -54,7 +60,9 @@ class Matcher:
             return self._name(pattern, node, env)
         if isinstance(node, ast.Name):
             return self._unfolded(pattern, node, env)
-        if self.respell is None:
+        if type(pattern) is not type(node) and type(node) not in _CHANGING:
+            return iter(())
+        if self.respell is None or type(node) in _FIXED:
             return self._as_written(pattern, node, env)
         return self._in_any_spelling(pattern, node, env, self.respell)
 

@@ -51,7 +51,8 @@ class OneOf(NamedTuple):
 
     def refine(self, analysis: ScopeAnalysis, match: Match, hole: str) -> Bindings | None:
         """Return the match's bindings, or None where the constraint is violated."""
-        known = all(_is_one_of(analysis, match, node, self.patterns) for node in bound_nodes(match.env.get(hole)))
+        nodes = bound_nodes(match.env.get(hole)) if _runs(analysis, match) else ()
+        known = all(_is_one_of(analysis, match, node, self.patterns) for node in nodes)
         return match.env if known else None
 
 
@@ -68,7 +69,7 @@ class Root(NamedTuple):
         own, *others = analysis.parameters or [""]
         wanted = others if self.parameter else [own]
         roots = [_root(analysis.value(node, match.statement)) for node in bound_nodes(match.env.get(hole))]
-        return match.env if all(root in wanted for root in roots) else None
+        return match.env if all(root in wanted for root in roots) or not _runs(analysis, match) else None
 
 
 def _root(value: ast.AST) -> str:
@@ -103,6 +104,11 @@ class Keywords(NamedTuple):
             if not (isinstance(node, ast.keyword) and _is_one_of(analysis, match, node.value, patterns)):
                 return None
         return match.env
+
+
+def _runs(analysis: ScopeAnalysis, match: Match) -> bool:
+    """Whether a match can be reached: elsewhere nothing has a value, and other checks refuse it."""
+    return analysis.flow is None or analysis.flow.reachable(match.statement)
 
 
 def _is_one_of(analysis: ScopeAnalysis, match: Match, node: ast.AST, patterns: Iterable[str]) -> bool:

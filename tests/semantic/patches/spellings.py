@@ -1288,3 +1288,12 @@ KINDS: dict[str, list[Entry]] = {
     "casts": CASTS,
     "super(C, self)": SUPERS,
 }
+NEEDLESSLY_REFUSED = frozenset(
+    {
+        (TRACK_INDEX, name)
+        for name in ("window-inline", "all-inline", "no-local-metadata", "log-inside", "assert-inside")
+    }
+    | {(SSM_LAYOUT, name) for name in ("log-between", "log-before-the-tail", "assert-between", "int-of-a-factor")}
+    | {(MTP_TRACKING, name) for name in ("like-another", "type-as", "dtype-of-another", "flat")}
+)
+"""Entries that are not understood yet: refused, never wrong."""

@@ -109,7 +109,6 @@ SITE_MOVED = {
     "in-loop": chain(bare, wrap(VERIFY, ROLL, "for _ in range(2):")),
     "in-loop-over-a-name": wrap(VERIFY, ROLL, "for ssm_states in (ssm_states,):"),
     "in-while": chain(bare, wrap(VERIFY, ROLL, "while True:", "    break")),
-    "in-with": chain(bare, wrap(VERIFY, ROLL, "with torch.no_grad():")),
     "in-try": chain(bare, wrap(VERIFY, ROLL, "try:", "finally:", "    pass")),
     "in-handler": chain(bare, substitute(VERIFY, ROLL, f"try:\n    self.go()\nexcept ValueError:\n    {OWN_ROLL}")),
     "in-match": chain(bare, substitute(VERIFY, ROLL, f"match self.kind:\n    case 1:\n        {OWN_ROLL}")),
@@ -212,6 +211,7 @@ HARMLESS = {
     "moved-in-class": to_end_of_class(VERIFY),
     "another-class-has-it-too": append(f"class Other:\n    def {NAME}(self, mamba_track_indices):\n        pass"),
 }
+IN_A_HARMLESS_WITH: dict[str, Change] = {"in-with": chain(bare, wrap(VERIFY, ROLL, "with torch.no_grad():"))}
 ALIASED = {
     "rollback": kernels(conv_state_rollback="roll"),
     "both": kernels(conv_state_rollback="roll", move_intermediate_cache="move"),
@@ -255,6 +255,7 @@ DEFINED_TWICE = {
         (AMBIGUOUS, NEEDED, False, NOT_PLAIN_OR_TWICE),
         (APPLIED, NEEDED, True, HARMLESS),
         (APPLIED, NEEDED, False, ALIASED),
+        (APPLIED, NEEDED, False, IN_A_HARMLESS_WITH),
         (LANDED, DONE, False, STILL_LANDED),
         (CONFLICT, DONE, False, NOT_EXACTLY_LANDED),
         (AMBIGUOUS, DONE, False, DEFINED_TWICE),
