@@ -110,7 +110,7 @@ def _unify(
     if inner is None:
         return None
     as_written = next(iter(analysis.matcher.statements(wanted.body, body, inner)), None)
-    return as_written or _by_effects(analysis, owner, wanted, method, inner)
+    return _by_effects(analysis, owner, wanted, method, inner) if as_written is None else as_written
 
 
 def _by_effects(
