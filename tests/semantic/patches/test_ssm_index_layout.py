@@ -108,7 +108,6 @@ NO_LONGER_MATCHING = {
     "torch-is-a-parameter": with_parameter(REPLAY, "torch"),
     "torch-rebound": append("torch = None"),
     "ones-instead": edit(REPLAY, "arange", "torch.arange", "torch.ones"),
-    "indices-annotated": edit(REPLAY, "arange", f"{INDICES} =", f"{INDICES}: object ="),
     "indices-also-kept": edit(REPLAY, "arange", f"{INDICES} =", f"{INDICES} = self.seen ="),
     "indices-used-between": before(REPLAY, BUFFER, f"self.seen = {INDICES}"),
     "indices-used-later": behind(f"self.seen = {INDICES}", nth=1),
@@ -135,7 +134,6 @@ NO_LONGER_MATCHING = {
     "in-not-verify": branch("elif not forward_mode.is_target_verify():"),
     "under-one-more-if": nested("if self.a:"),
     "in-a-loop": nested("for _ in range(1):"),
-    "in-a-with": nested("with torch.no_grad():"),
     "in-a-def": nested("def fill():"),
     "semicolon": edit(REPLAY, "arange", f"{INDICES} =", f"n = 1; {INDICES} ="),
     "behind-return": before(REPLAY, "arange", "return None"),
@@ -172,6 +170,8 @@ HARMLESS = {
     "another-class-has-it-too": append(f"class Other:\n    def {NAME}(self, bs):\n        pass"),
 }
 NOT_COMMUTING = {
+    "indices-annotated": edit(REPLAY, "arange", f"{INDICES} =", f"{INDICES}: object ="),
+    "in-a-harmless-with": nested("with torch.no_grad():"),
     "torch-aliased": chain(imported("torch", "import torch as th"), local("torch", "th")),
 }
 STILL_LANDED: dict[str, Change] = {

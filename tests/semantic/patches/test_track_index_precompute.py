@@ -90,7 +90,6 @@ NO_LONGER_MATCHING = {
     "other-batch": block(f"forward_batch.{MASK}.nonzero", f"self.batch.{MASK}.nonzero"),
     "added-not-set": block("] = mixed", "] += mixed"),
     "block-in-a-loop": wrap(EXTEND, MASK, "for _ in range(1):", kind=ast.If),
-    "block-in-a-with": wrap(EXTEND, MASK, "with torch.no_grad():", kind=ast.If),
     "block-in-a-def": wrap(EXTEND, MASK, "def track():", "track()", kind=ast.If),
     "block-gone": substitute(EXTEND, MASK, kind=ast.If),
     "class-renamed": rename(GDN, "AscendGDN"),
@@ -121,6 +120,7 @@ HARMLESS = {
     "another-class-has-it": append(f"class Other:\n    def {PREPARE}(self):\n        pass"),
 }
 NOT_COMMUTING = {
+    "block-in-a-harmless-with": wrap(EXTEND, MASK, "with torch.no_grad():", kind=ast.If),
     "type-of-the-batch-gone": imported("ForwardBatch", "from typing import Any as ForwardBatch"),
     "hook-with-another-batch": rename("forward_batch", "batch", HOOK),
     "other-hook-with-another-batch": rename("forward_batch", "batch", OUT_GRAPH),
