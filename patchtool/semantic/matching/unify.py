@@ -26,7 +26,8 @@ _LAYOUT = frozenset(
     {"ctx", "kind", "type_comment", "lineno", "col_offset", "end_lineno", "end_col_offset", "type_ignores"}
 )
 _CHANGING = frozenset(
-    {ast.Call, ast.Attribute, ast.UnaryOp, ast.NamedExpr, ast.Assign, ast.AnnAssign, ast.Expr, ast.keyword}
+    {ast.Call, ast.Attribute, ast.Compare, ast.Subscript, ast.UnaryOp, ast.NamedExpr}
+    | {ast.Assign, ast.AnnAssign, ast.Expr}
 )
 """Kinds of nodes that another spelling may make another kind."""
 _FIXED = frozenset({ast.Constant, ast.BinOp, ast.BoolOp, ast.Tuple, ast.List, ast.Slice, ast.If, ast.keyword})
