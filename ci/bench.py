@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 import shutil
 import statistics
 import subprocess
@@ -24,6 +25,12 @@ from patchtool.adapters.upstreams.pypi import PyPI
 from patchtool.domain.release import Release
 
 ROOT = Path(__file__).resolve().parents[1]
+REWRITE = """
+import sys, zipfile
+with zipfile.ZipFile(sys.argv[1]) as old, zipfile.ZipFile(sys.argv[2], "w", zipfile.ZIP_DEFLATED) as new:
+    for info in old.infolist():
+        new.writestr(info, old.read(info))
+"""
 PATCHTOOL = [str(Path(sys.executable).with_name("patchtool"))]
 
 
@@ -156,6 +163,7 @@ class Bench:
             Figure("repeated apply / git am", *pairs(self.runs, self.again, am), 3),
             Figure("status / git am", *pairs(self.runs, lambda: self.ours("status"), am), 3),
             self.importing(),
+            *self.exporting(),
             *self.rebasing(),
             *self.surveying(),
             *self.pinning_commits(),
@@ -183,6 +191,28 @@ class Bench:
             return self.ours("--store", str(fresh), "--offline", "fetch", str(wheel))
 
         return Figure("wheel into the store / unzip + fast-import", *pairs(self.runs, ours, theirs), 1.5)
+
+    def exporting(self) -> list[Figure]:
+        """The patches for quilt and as mail, against making the commits and mailing them; a wheel, against its zip."""
+        exported, mailed, wheel = self.folder / "exported", self.folder / "mailed", self.wheel()
+
+        def ours(*words: str) -> list[str]:
+            shutil.rmtree(exported, ignore_errors=True)
+            return self.ours("--find-links", str(wheel), "export", *words, "--output", str(exported))
+
+        def theirs() -> list[str]:
+            shutil.rmtree(mailed, ignore_errors=True)
+            format_patch = f"git -C {self.tree} format-patch -q -o {mailed} {self.base}"
+            return ["sh", "-c", f"{shlex.join(self.git_am())} && {format_patch}"]
+
+        rewrite = [sys.executable, "-c", REWRITE, str(wheel), str(self.folder / "rewritten.zip")]
+        patches = pairs(self.runs, lambda: ours("quilt", "mbox"), theirs)
+        return [
+            Figure("export of patches / git am + git format-patch", *patches, 3),
+            Figure(
+                "export of a wheel / rewriting its zip", *pairs(self.runs, lambda: ours("wheel"), lambda: rewrite), 1.5
+            ),
+        ]
 
     def wheel(self) -> Path:
         """The pinned release's wheel, fetched once."""

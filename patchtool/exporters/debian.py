@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping
-from email.utils import formatdate
 from typing import TYPE_CHECKING
 
 from patchtool.adapters.tarballs import EXECUTABLE, REGULAR, tar_bz2
 from patchtool.exporters import quilt
 from patchtool.exporters.text_patches import refuse_empty_files, refuse_quoted_paths
+from patchtool.workflow.exported_series import mail_time
 
 if TYPE_CHECKING:
     from patchtool.workflow.exported_series import ExportedSeries
@@ -86,7 +86,7 @@ def _debian_folder(series: ExportedSeries, version: str, patches: Mapping[str, b
     texts = {
         "changelog": f"{source} ({version}) unstable; urgency=medium\n\n"
         f"  * {series.release} with the patches:\n{changes}\n"
-        f" -- {_maintainer(series)}  {formatdate(series.date)}\n",
+        f" -- {_maintainer(series)}  {mail_time(series.date)}\n",
         "control": _CONTROL.format(source=source, maintainer=_maintainer(series), release=series.release),
         "copyright": _COPYRIGHT.format(source=source),
         f"python3-{source}.install": f"{root} usr/lib/python3/dist-packages\n",

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from binascii import b2a_qp
 from collections.abc import Mapping
-from email.utils import formatdate
 from typing import TYPE_CHECKING
 
 from patchtool.exporters.text_patches import refuse_diff_lines
+from patchtool.workflow.exported_series import mail_time
 
 if TYPE_CHECKING:
     from patchtool.workflow.exported_series import ExportedSeries
@@ -28,8 +28,9 @@ def export(series: ExportedSeries) -> Mapping[str, bytes]:
     """
     for patch in series.patches:
         refuse_diff_lines(patch)
-    mails = {name: _transferable(mail) for name, mail in series.mails().items()}
-    return {COVER: _cover_letter(series, next(iter(mails.values()))), **mails}
+    names = [f"{number:04}-{info.name}.patch" for number, info in enumerate(series.infos, start=1)]
+    mails = dict(zip(names, map(_transferable, series.mails())))
+    return {COVER: _cover_letter(series, mails[names[0]]), **mails}
 
 
 def _transferable(mail: bytes) -> bytes:
@@ -49,7 +50,7 @@ def _cover_letter(series: ExportedSeries, first: bytes) -> bytes:
     sender = re.search(rb"^From: .*\n(?:[ \t].*\n)*", first, re.MULTILINE)
     width = len(str(total))
     header = [
-        f"Date: {formatdate(series.date)}",
+        f"Date: {mail_time(series.date)}",
         f"Subject: [PATCH {0:0{width}}/{total}] {series.project}: the series on {series.release}",
         "MIME-Version: 1.0",
         "Content-Type: text/plain; charset=UTF-8",

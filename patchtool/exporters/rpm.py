@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from email.utils import formatdate
 from typing import TYPE_CHECKING
 
 from patchtool.exporters.debian import debian_version
 from patchtool.exporters.quilt import patch_text
+from patchtool.workflow.exported_series import mail_time
 
 if TYPE_CHECKING:
     from patchtool.workflow.exported_series import ExportedPatch, ExportedSeries
@@ -96,7 +96,7 @@ def _patch_lines(patch: ExportedPatch, number: int) -> str:
 
 
 def _spec(series: ExportedSeries, archive: str, distribution: str, autosetup: str) -> bytes:
-    weekday, day, month, year = re.split("[, ]+", formatdate(series.date))[:4]
+    weekday, day, month, year = re.split("[, ]+", mail_time(series.date))[:4]
     return _SPEC.format(
         project=series.project,
         version=debian_version(series.upstream_version),

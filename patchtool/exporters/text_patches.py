@@ -12,7 +12,9 @@ if TYPE_CHECKING:
     from patchtool.workflow.exported_series import ExportedPatch
 
 # GNU patch also finds diffs that are indented, and normal diffs and ed scripts; git am also finds headers in a message.
-_DIFF_LINE = re.compile(r"(?:---|\+\+\+ |\*\*\* |diff |Index: |@@ )|\d+(?:,\d+)?[acd][\d,]*$|(?:From|Subject|Date):")
+_DIFF_LINE = re.compile(
+    r"(?:---|\+\+\+ |\*\*\* |diff |Index: |@@ )|\d+(?:,\d+)?[acd][\d,]*$|(?:From|Subject|Date):|From [0-9a-f]{40} "
+)
 _QUOTED_PATH = re.compile(rb'^(?:diff --git|---|\+\+\+) [^\n]*"[^\n]*$', re.MULTILINE)
 _EMPTIED = re.compile(
     rb"^diff --git ([^\n]*)\n(?:[a-z][^\n]*\n)*index [0-9a-f]+\.\.%s" % blob_id(b"").encode(), re.MULTILINE

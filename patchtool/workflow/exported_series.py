@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from enum import Enum
@@ -15,7 +15,6 @@ from typing import NamedTuple
 
 from packaging.version import InvalidVersion, Version
 
-from patchtool.adapters.files import scratch_folder
 from patchtool.adapters.git.plumbing import REGULAR, Git
 from patchtool.adapters.store.importing import ROOT
 from patchtool.domain.errors import InputError
@@ -28,8 +27,11 @@ from patchtool.workflow.rendering import Rendering
 DATE_VARIABLE = "SOURCE_DATE_EPOCH"
 _LAST_DATE = 253402300799
 """The end of the year 9999."""
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 DEFAULT_DATE = 946684800
 """2000-01-01, the date of the releases in the store; of a patch without ``last-update``."""
+_DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
+_MAIL = b"From " + b"0" * 40 + b" Mon Sep 17 00:00:00 2001\n"
 _DIFF = ("-p", "--full-index", "--no-renames", "--binary", "--no-color", "--no-ext-diff", "--no-textconv", "-U3")
 
 
@@ -185,14 +187,15 @@ class ExportedSeries:
             changed.append(ChangedFile(path, mode, before, after))
         return tuple(changed)
 
-    def mails(self) -> Mapping[str, bytes]:
-        """The patches as ``git format-patch`` writes them, by file name."""
+    def mails(self) -> list[bytes]:
+        """The patches as ``git format-patch`` writes them, in order.
+
+        A mail starts at a line that no diff has; that no message has it is for the caller to make sure.
+        """
         flags = ("--numbered", "--zero-commit", "--no-signature", f"--base={self.base}", "--quiet")
-        with scratch_folder() as folder:
-            self.git.run(
-                "format-patch", *flags, *_DIFF, "--stat", *self._relative, "-o", str(folder), f"{self.base}..{self.tip}"
-            )
-            return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
+        commits = f"{self.base}..{self.tip}"
+        output = self.git.run("format-patch", *flags, *_DIFF, "--stat", "--stdout", *self._relative, commits).stdout
+        return [_MAIL + mail for mail in re.split(b"^" + _MAIL, output, flags=re.MULTILINE)[1:]]
 
     def tree(self, commit: str) -> dict[str, tuple[str, bytes]]:
         """Mode and bytes of every file of a commit, by path in the chosen layout, sorted."""
@@ -258,13 +261,16 @@ def last_update(info: PatchInfo) -> int:
     """
     if not info.last_update:
         return DEFAULT_DATE
-    try:
-        return int(datetime.strptime(info.last_update, "%Y-%m-%d").replace(tzinfo=timezone.utc).timestamp())
+    try:  # later versions of Python read other forms too
+        day = datetime.fromisoformat(info.last_update) if _DAY.fullmatch(info.last_update) else None
     except ValueError:
+        day = None
+    if day is None:
         raise InputError(
             f"patches/{info.name}/patch.toml: last-update {info.last_update!r} is not a date",
             hint='last-update = "2026-11-30"',
-        ) from None
+        )
+    return int(day.replace(tzinfo=timezone.utc).timestamp())
 
 
 def source_date_epoch() -> int | None:
@@ -304,6 +310,16 @@ def local_version(text: str) -> str:
         hint = "letters, digits and dots, such as npu.1"
         raise InputError(f"{text!r} is not the local part of a version", hint=hint)
     return local
+
+
+def mail_time(seconds: int) -> str:
+    """A date and time as in mails, UTC; the names of days and months do not depend on the locale.
+
+    Source: RFC 5322, section 3.3. `email.utils` has it too, and takes longer to load than the export of patches.
+    """
+    moment = datetime.fromtimestamp(seconds, timezone.utc)
+    day = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")[moment.weekday()]
+    return f"{day}, {moment.day:02} {_MONTHS[moment.month - 1]} {moment:%Y %H:%M:%S} +0000"
 
 
 def iso_time(seconds: int) -> str:

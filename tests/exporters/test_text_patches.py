@@ -79,7 +79,18 @@ def test_git_am_does_binary_files_and_quilt_refuses_them(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
-    "line", ["---", "--- a/x", "  +++ b/x", "diff --git a/x b/x", "@@ -1 +1 @@", "Index: x", "3,4d2", "Subject: x"]
+    "line",
+    [
+        "---",
+        "--- a/x",
+        "  +++ b/x",
+        "diff --git a/x b/x",
+        "@@ -1 +1 @@",
+        "Index: x",
+        "3,4d2",
+        "Subject: x",
+        "From " + "0" * 40 + " Mon",
+    ],
 )
 @pytest.mark.parametrize("name", ["quilt", "mbox"])
 def test_reason_that_looks_like_a_diff_is_refused(tmp_path: Path, name: str, line: str) -> None:
