@@ -3,7 +3,8 @@
 # make test-fast   run the tests that are neither slow nor emulated, without downloads; under two minutes on two cores
 # make lint        check style, types, import contracts, JSON schemas and patches
 # make bench       measure speed, as ratios to git and unzip
-# make fuzz        judge 10,000 random mutants of the patches' targets; some hours on one core
+# make fuzz        judge 10,000 random mutants of the patches' targets, and give every reader mutated input, 100,000 in
+#                  all; some hours on one core
 # make emulated    run the emulated tests and the test matrix on the pinned release
 #
 # No target needs root. Variables:
@@ -11,6 +12,7 @@
 #   TESTS=tests/domain  what `make test` and `make test-fast` pass to pytest
 #   EMULATED=no         skip the emulated tests; they need torch (CPU build, 1.5 GB in .venv) and Python 3.10 or 3.11
 #   MUTANTS=10000 SEED=1   how many mutants `make fuzz` judges, and which
+#   INPUTS=100000          how many inputs `make fuzz` gives to readers
 #   TORCH, TORCH_INDEX  the torch requirement, and the package index to try first (empty for none)
 SHELL := /bin/sh
 BIN := .venv/bin
@@ -18,6 +20,7 @@ export PYTHON ?= python3
 EMULATED ?= yes
 MUTANTS ?= 10000
 SEED ?= 1
+INPUTS ?= 100000
 TORCH ?= torch==2.13.0
 # PyPI's torch for Linux depends on CUDA packages of several GB.
 TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
@@ -46,7 +49,7 @@ bench: .venv/ready-dev
 	$(BIN)/python ci/bench.py
 
 fuzz: .venv/ready-emulated
-	PATCHTOOL_FUZZ_MUTANTS=$(MUTANTS) PATCHTOOL_FUZZ_SEED=$(SEED) $(BIN)/python -m pytest tests/fuzz
+	PATCHTOOL_FUZZ_MUTANTS=$(MUTANTS) PATCHTOOL_FUZZ_SEED=$(SEED) PATCHTOOL_FUZZ_READERS=$(INPUTS) $(BIN)/python -m pytest tests/fuzz
 
 emulated: .venv/ready-emulated
 	$(BIN)/python -m pytest tests/emulation tests/matrix

@@ -88,15 +88,22 @@ def read_record(record: bytes) -> tuple[StoredArtifact, ...]:
     """Parse the content of ``refs/artifacts/<release>``.
 
     Raises:
-        EnvironmentFault: Another version of the tool wrote it.
+        EnvironmentFault: Another version of the tool wrote it, or it is damaged.
     """
-    document = json.loads(record)
-    if document.get("schema") != _SCHEMA:
+    try:
+        document = json.loads(record)
+        schema = document.get("schema")
+        artifacts = tuple(
+            StoredArtifact(item["filename"], item["sha256"], tuple(item["native"]), item.get("yanked"))
+            for item in (document["artifacts"] if schema == _SCHEMA else ())
+        )
+    except (ValueError, AttributeError, KeyError, TypeError, RecursionError) as error:
         raise EnvironmentFault(
-            f"the store has schema {document.get('schema')}, this patchtool reads {_SCHEMA}",
+            "a record of the store is damaged", hint="use another store", cause=str(error)
+        ) from error
+    if schema != _SCHEMA:
+        raise EnvironmentFault(
+            f"the store has schema {schema}, this patchtool reads {_SCHEMA}",
             hint="use a newer patchtool, or another store",
         )
-    return tuple(
-        StoredArtifact(item["filename"], item["sha256"], tuple(item["native"]), item.get("yanked"))
-        for item in document["artifacts"]
-    )
+    return artifacts

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 PACKAGE = "sglang"
-_LONGEST_PATH = 4096
 
 
 def find_package(path: Path) -> tuple[Path, tuple[str, ...]]:
@@ -78,12 +77,15 @@ def _around(folder: Path) -> Path | None:
 def _editable_source(folder: Path) -> tuple[Path, Path] | None:
     """The marker file of an editable install and the source it points to, as pip, setuptools and uv write them."""
     for marker, target in _markers(folder):
-        if "\0" in target or len(target) > _LONGEST_PATH:
-            continue
         source = folder / target
-        if source.name == PACKAGE and (source / "__init__.py").is_file():
-            source = source.parent
-        return marker, source.resolve()
+        try:
+            if source.name == PACKAGE and (source / "__init__.py").is_file():
+                source = source.parent
+            source = source.resolve()
+            source.is_dir()
+        except (OSError, ValueError, RuntimeError):  # too long, with a NUL, a loop of symlinks
+            continue
+        return marker, source
     return None
 
 
