@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -84,11 +84,35 @@ def export(session: Session, options: ExportOptions) -> Report:
     if rendering.exit_code >= ExitCode.CONFLICT:
         return report
     series = _series(session, stored, rendering, options)
-    formats = {name: exporter(name).export(series) for name in names} if series.commits else {}
+    formats, impossible = _exported(series, names, everything=options.everything)
     files, listing = _files(series, formats)
     rows: list[documents.ExportedFormat] = [{"format": name, "files": paths} for name, paths in listing.items()]
-    report = report._replace(extra={"formats": rows, "drift": []})
+    report = report._replace(
+        exit_code=max(report.exit_code, ExitCode.FINDINGS if impossible else ExitCode.OK),
+        notes=(*session.notes(), *rendering.notes, *impossible),
+        extra={"formats": rows, "drift": []},
+    )
     return _check(report, folder, files) if options.check else _write(report, folder, files, options.key)
+
+
+def _exported(
+    series: ExportedSeries, names: Sequence[str], *, everything: bool
+) -> tuple[dict[str, Mapping[str, bytes]], list[str]]:
+    """The files of each format, and why there are none of some.
+
+    Raises:
+        InputError: A format that the user named cannot hold the series; of all formats, others may.
+    """
+    formats: dict[str, Mapping[str, bytes]] = {}
+    impossible: list[str] = []
+    for name in names if series.commits else ():
+        try:
+            formats[name] = exporter(name).export(series)
+        except InputError as error:  # noqa: PERF203 -- a handful of formats
+            if not everything:
+                raise
+            impossible.append(f"{name} was not exported: {error.message}")
+    return formats, impossible
 
 
 def _series(session: Session, stored: StoredRelease, rendering: Rendering, options: ExportOptions) -> ExportedSeries:

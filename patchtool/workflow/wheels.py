@@ -50,6 +50,10 @@ def release_wheels(
     if not wheels:
         raise _no_wheel(release, offline=offline)
     names = sorted({each.filename for each in wheels})
+    if hashes and not patterns and len(names) < len(hashes) and (offline or session.find_links):
+        session.remarks.append(
+            f"{len(names)} of the {len(hashes)} artifacts that the pin lists are wheels that are here"
+        )
     for pattern in patterns:
         if not any(fnmatchcase(name, pattern) for name in names):
             raise InputError(f"no wheel of {release} matches {pattern!r}", hint=f"wheels: {', '.join(names)}")

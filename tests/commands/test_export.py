@@ -268,6 +268,30 @@ def test_other_distribution_of_the_package_is_exported(upstream: SmallUpstream) 
     assert b"%{python3_sitelib}/sglang\n" in files["rpm/amd-sglang-fedora.spec"]
 
 
+def test_format_that_cannot_hold_the_series_is_a_finding_of_all_formats(upstream: SmallUpstream) -> None:
+    folder = upstream.project / "patches/empty/files/python/sglang/empty"
+    folder.mkdir(parents=True)
+    (folder / "__init__.py").write_text("")
+    source = 'from patchtool.semantic import SemanticPatch\n\n\nclass Empty(SemanticPatch):\n    """Only a file."""\n'
+    (upstream.project / "patches/empty/codemod.py").write_text(source)
+    toml = 'title = "t"\nreason = "r"\nauthor = "A <a@example.org>"\ntargets = ["python/sglang/empty/__init__.py"]\n'
+    (upstream.project / "patches/empty/patch.toml").write_text(toml)
+    (upstream.project / "patches/series").write_text("dense\ntracking\nempty\n")
+    done = validated(export(upstream, "--all", "--json"))
+    assert done.code == 1
+    assert [note.partition(" ")[0] for note in done.document["notes"]] == ["debian", "conda"]
+    assert {row["format"] for row in done.document["formats"]} == set(FORMATS) - {"debian", "conda"}
+    refused = export(upstream, "debian")
+    assert (refused.code, "empty leaves an empty file" in refused.err) == (2, True)
+
+
+def test_missing_wheels_are_told(upstream: SmallUpstream) -> None:
+    pin = upstream.project / "upstream-pin.txt"
+    pin.write_text(pin.read_text().rstrip() + f" \\\n    --hash=sha256:{'0' * 64}\n")
+    done = export(upstream, "wheel", "--json")
+    assert done.document["notes"] == ["1 of the 2 artifacts that the pin lists are wheels that are here"]
+
+
 def test_commit_is_exported_in_every_format_but_wheel(upstream: SmallUpstream, tmp_path: Path) -> None:
     git = GitUpstream(tmp_path / "upstream.git")
     commit = git.commit({CACHE: SOURCE, "docs/a.md": "a\n"}, tag="v1.0")
