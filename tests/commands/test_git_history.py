@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 
 import pytest
+from jsonschema import Draft202012Validator
 
+from tests.cli.harness import SCHEMAS, registry
 from tests.commands.small_git import GitUpstream
 from tests.commands.small_upstream import CACHE, SOURCE, SmallUpstream
 from tests.commands.test_git_upstream import LANDED, OTHER, in_store, pin
@@ -221,3 +224,23 @@ def test_malformed_settings_are_refused(upstream: SmallUpstream, history: GitUps
     upstream.pin("1.0")
     (upstream.project / "patchtool.toml").write_text(text)
     assert upstream.run("status", "--on", "main").code == 2
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("status",),
+        ("fetch", "main"),
+        ("explain", "dense", "--on", "main"),
+        ("survey", "v1.0..main", "--every", "6", "--bisect", "dense"),
+        ("rebase", "--to", "v1.2"),
+        ("diff", "--range", "v1.0..v1.2"),
+    ],
+    ids=lambda arguments: arguments[0],
+)
+def test_documents_on_commits_follow_their_schemas(
+    upstream: SmallUpstream, history: GitUpstream, arguments: tuple[str, ...]
+) -> None:
+    document = upstream.run(*arguments, "--json").document
+    schema = json.loads((SCHEMAS / f"{arguments[0]}.json").read_text())
+    Draft202012Validator(schema, registry=registry()).validate(document)

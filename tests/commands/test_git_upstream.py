@@ -279,3 +279,13 @@ def test_offline_run_answers_from_the_store_or_says_what_is_missing(
     for arguments in (("status", "--on", "main"), ("apply", "--output", str(tmp_path / "out"))):
         refused = upstream.run("--offline", *arguments)
         assert (refused.code, "--offline" in refused.err) == (4, True), refused.err
+
+
+def test_fetch_that_was_killed_leaves_nothing_in_the_way(upstream: SmallUpstream, repository: GitUpstream) -> None:
+    commit = pin(upstream, repository)
+    assert upstream.run("fetch", "v1.1").code == 0
+    store = upstream.folder / "store"
+    for name in ("shallow.lock", f"refs/commits/{commit}.lock", "objects/pack/tmp_pack_abc"):
+        (store / name).touch()
+    assert upstream.run("status").code == 0
+    assert not list((store / "objects/pack").glob("tmp_*"))
