@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
@@ -141,3 +142,26 @@ def test_paths_outside_the_project_are_refused(tmp_path: Path) -> None:
     with pytest.raises(RefusedError):
         write_all(_project(tmp_path / "project"), {"../outside": b""})
     assert not (tmp_path / "outside").exists()
+
+
+@pytest.mark.parametrize("name", [".patchtool-writing", ".patchtool-written"])
+@pytest.mark.parametrize("signature", [None, "", "0" * 64, 5])
+def test_journal_that_came_with_a_cloned_project_is_not_acted_on(tmp_path: Path, name: str, signature: object) -> None:
+    root = _project(tmp_path / "project")
+    (root / ".git/hooks").mkdir(parents=True)
+    (root / ".git/config").write_bytes(b"[core]\n")
+    (root / ".git/hooks/.pre-commit.patchtool-old").write_bytes(b"evil\n")
+    document = {
+        "schema": 2,
+        "changes": [[".git/hooks/pre-commit", "1" * 64, "2" * 64], [".git/config", "", _sha256(b"[core]\n")]],
+        "folders": [],
+    }
+    (root / name).write_text(json.dumps(document if signature is None else {**document, "signature": signature}))
+    before = _files(root)
+    with pytest.raises(EnvironmentFault, match="cannot be read"), writing_lock(root, 1):
+        pass
+    assert _files(root) == before
+
+
+def _sha256(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()

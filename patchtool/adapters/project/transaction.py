@@ -126,8 +126,15 @@ def write_all(root: Path, contents: Mapping[str, bytes | None]) -> list[str]:
 
 
 def _write_journal(root: Path, changes: list[_Change], folders: list[str]) -> None:
+    from patchtool.adapters.identity import sign  # late: most runs write nothing
+
     document = {"schema": _SCHEMA, "changes": [list(change) for change in changes], "folders": folders}
-    atomic_write(root / _JOURNAL, json.dumps(document).encode())
+    signature = sign(_signed(document))
+    atomic_write(root / _JOURNAL, json.dumps({**document, "signature": signature}).encode())
+
+
+def _signed(document: Mapping[str, object]) -> bytes:
+    return json.dumps({key: document[key] for key in ("schema", "changes", "folders")}).encode()
 
 
 def _write(root: Path, changes: list[_Change], folders: list[str], contents: Mapping[str, bytes | None]) -> None:
@@ -237,11 +244,17 @@ def _read(journal: Path) -> tuple[list[_Change], list[str]]:
     try:
         status = journal.lstat()
         if stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid():
+            from patchtool.adapters.identity import is_signed  # late: most runs find no journal
+
             document = json.loads(journal.read_bytes())
             if document["schema"] == _SCHEMA:
                 changes = [_Change(*map(str, change)) for change in document["changes"]]
-                return changes, [str(folder) for folder in document["folders"]]
-    except (ValueError, KeyError, TypeError) as error:
+                for change in changes:
+                    safe_join(journal.parent, change.path)
+                # One that came with a cloned project would name files to be removed or replaced.
+                if is_signed(_signed(document), str(document["signature"])):
+                    return changes, [str(folder) for folder in document["folders"]]
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         cause = str(error)
     hint = "compare the folder with its history, then remove that file"
     raise EnvironmentFault(f"the journal {journal} cannot be read", hint=hint, cause=cause)
