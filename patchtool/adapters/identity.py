@@ -6,10 +6,10 @@ import hashlib
 import hmac
 import os
 import stat
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from patchtool.adapters.cache_folder import VARIABLE, default_path
+from patchtool.adapters.files import atomic_write, locked
 from patchtool.domain.errors import EnvironmentFault
 
 if TYPE_CHECKING:
@@ -52,25 +52,17 @@ def _read_identity() -> bytes | None:
 
 def _make_identity() -> bytes:
     """Read the secret, or make one; runs at the same time get the same."""
-    file = _file()
-    temporary = file.with_name(f".{file.name}.{os.urandom(6).hex()}.tmp")
     known = _read_identity()
     if known is not None:
         return known
+    file = _file()
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(os.urandom(_SIZE))
-            stream.flush()
-            os.fsync(handle)
-        with suppress(FileExistsError):  # another run was faster
-            os.link(temporary, file)
-    except OSError as error:
+        with locked(file.parent):
+            if not os.path.lexists(file):
+                atomic_write(file, os.urandom(_SIZE), 0o600)
+    except (OSError, EnvironmentFault) as error:
         raise _unusable(file, str(error)) from error
-    finally:
-        with suppress(OSError):
-            temporary.unlink()
     made = _read_identity()
     if made is None:
         raise _unusable(file, "it is damaged, or another user can read it")
