@@ -11,7 +11,7 @@ from base64 import urlsafe_b64encode
 from io import StringIO
 from typing import TYPE_CHECKING, NamedTuple
 
-from patchtool.adapters.files import atomic_write
+from patchtool.adapters.files import atomic_write, staged_name
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -78,6 +78,8 @@ def update_record(base: Path, changes: Mapping[str, tuple[RecordEntry, RecordEnt
         changed = updated(content, changes)
         if changed != content:
             atomic_write(record, changed, record.stat().st_mode & 0o777)
+        else:
+            staged_name(record).unlink(missing_ok=True)  # of a run that was killed while it wrote
 
 
 def updated(content: bytes, changes: Mapping[str, tuple[RecordEntry, RecordEntry]]) -> bytes:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import csv
 from io import StringIO
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from patchtool.adapters.worktree import open_worktree, recover, unapply, write
 from patchtool.adapters.worktree.installed import RecordEntry, entry_of, updated
+from tests.adapters.worktree.conftest import BRANCH, Lab, die_at, snapshot
 
 NAMES = ["sglang/srt/a.py", "sglang/srt/with, comma.py", 'sglang/srt/with "quotes".py', "sglang/srt/ä.py", "a"]
 LINES = st.lists(st.sampled_from(NAMES), unique=True, max_size=5)
@@ -58,3 +61,39 @@ def test_algorithm_of_the_installer_is_kept(algorithm: str) -> None:
     assert entry.describes(b"one")
     assert entry_of(b"two", entry).hash.startswith(f"{algorithm}=")
     assert entry_of(b"two", RecordEntry("md5=x", "1")) == RecordEntry()
+
+
+def _site(lab: Lab, name: str) -> Path:
+    root = lab.package(lab.folder / name).parent
+    info = root / "sglang-0.5.13.dist-info"
+    info.mkdir()
+    files = {file.relative_to(root).as_posix(): file.read_bytes() for file in sorted(root.rglob("*.py"))}
+    (info / "RECORD").write_bytes(record(list(files), files, "\n"))
+    return root
+
+
+def _untrue(root: Path) -> list[str]:
+    listed = entries((root / "sglang-0.5.13.dist-info/RECORD").read_bytes())
+    return [name for name, entry in listed.items() if entry.hash and not entry.describes((root / name).read_bytes())]
+
+
+@pytest.mark.parametrize("verb", ["write", "unapply"])
+def test_record_is_true_after_a_run_that_was_killed_at_any_step(lab: Lab, verb: str) -> None:
+    for number in range(200):
+        root = _site(lab, f"site{number}")
+        before = snapshot(root)
+        if verb == "unapply":
+            write(open_worktree(root), lab.series(), commit=False, branch=BRANCH)
+            assert _untrue(root) == []
+        run = {
+            "write": lambda root=root: write(open_worktree(root), lab.series(), commit=False, branch=BRANCH),
+            "unapply": lambda root=root: unapply(open_worktree(root)),
+        }[verb]
+        ended = die_at(number, run)
+        recover(open_worktree(root))
+        assert _untrue(root) == []
+        unapply(open_worktree(root))
+        assert snapshot(root) == before
+        if ended:
+            return
+    pytest.fail("the run did not end")

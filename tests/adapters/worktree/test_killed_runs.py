@@ -227,3 +227,35 @@ def test_second_run_waits_for_the_lock(lab: Lab, kind: str) -> None:
     os.write(release, b"x")
     assert write(worktree, lab.series(), commit=True, branch=BRANCH, lock_timeout=20).changed == (A, B)
     os.waitpid(child, 0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["git", "folder"])
+def test_replacement_killed_at_any_step_leaves_one_series_or_none(lab: Lab, kind: str) -> None:
+    root = _make(lab, kind, 0)
+    commit, fewer = kind == "git", lab.series()[:1]
+    states = {"none": snapshot(root)}
+    for name, series in (("old", lab.series()), ("new", fewer)):
+        write(open_worktree(root), series, commit=commit, branch=BRANCH)
+        states[name] = snapshot(root)
+    seen: Counter[str] = Counter()
+    for count, number in enumerate(range(0, 500, 4), start=1):  # a sample; all points take a minute
+        root = _make(lab, kind, count)
+        write(open_worktree(root), lab.series(), commit=commit, branch=BRANCH)
+        ended = die_at(number, partial(write, open_worktree(root), fewer, commit=commit, branch=BRANCH))
+        recover(open_worktree(root))
+        now = _without_state(snapshot(root))
+        seen.update(name for name, files in states.items() if _without_state(files) == now)
+        assert sum(seen.values()) == count
+        assert _is_clean(lab, root, kind)
+        write(open_worktree(root), fewer, commit=commit, branch=BRANCH)
+        assert _without_state(snapshot(root)) == _without_state(states["new"])
+        unapply(open_worktree(root))
+        assert _without_state(snapshot(root)) == states["none"]
+        if ended:
+            break
+    assert seen.keys() == {"none", "old", "new"}
+
+
+def _without_state(files: dict[str, tuple[int, bytes]]) -> dict[str, tuple[int, bytes]]:
+    return {path: content for path, content in files.items() if ".patchtool" not in path}
