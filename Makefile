@@ -3,6 +3,7 @@
 # make test-fast   run the tests that are neither slow nor emulated, without downloads; under two minutes on two cores
 # make lint        check style, types, import contracts, JSON schemas and patches
 # make bench       measure speed, as ratios to git and unzip
+# make crash       kill and fail every verb that writes at every change of a file; hours, of which CI runs a sample
 # make fuzz        judge 10,000 random mutants of the patches' targets, and give every reader mutated input, 100,000 in
 #                  all; some hours on one core
 # make emulated    run the emulated tests and the test matrix on the pinned release
@@ -25,7 +26,7 @@ TORCH ?= torch==2.13.0
 # PyPI's torch for Linux depends on CUDA packages of several GB.
 TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
 
-.PHONY: apply test test-fast lint bench fuzz emulated clean
+.PHONY: apply test test-fast lint bench crash fuzz emulated clean
 .DELETE_ON_ERROR:
 
 apply: .venv/ready-run
@@ -50,6 +51,9 @@ bench: .venv/ready-dev
 
 fuzz: .venv/ready-emulated
 	PATCHTOOL_FUZZ_MUTANTS=$(MUTANTS) PATCHTOOL_FUZZ_SEED=$(SEED) PATCHTOOL_FUZZ_READERS=$(INPUTS) $(BIN)/python -m pytest tests/fuzz
+
+crash: .venv/ready-dev
+	$(BIN)/python -m tests.faults.test_faults
 
 emulated: .venv/ready-emulated
 	$(BIN)/python -m pytest tests/emulation tests/matrix

@@ -1,0 +1,196 @@
+"""Verbs that write, on a small upstream: what is there before, and how it is judged after a fault."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tests.commands.small_upstream import CACHE, DENSE, METADATA, SOURCE, SmallUpstream
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+POOL = "python/sglang/srt/pool.py"
+FILES = {CACHE: SOURCE, POOL: SOURCE.replace("Cache", "Pool")}
+NEXT = {path: text.replace("total = len(rows)", "total = len(list(rows))") for path, text in FILES.items()}
+IDENTITY = ("-c", "user.name=User", "-c", "user.email=user@example.org")
+GIT_FOLDERS = ("checkout/.git", "build/tree/.git", "store")
+LEFTOVERS = ("tmp", ".lock", "patchtool-", "crash", ".part")
+Snapshot = dict[str, object]
+
+
+class World:
+    """A folder with an upstream, a project, a store, a checkout, an installed package and an output.
+
+    Args:
+        folder: Its place, always the same.
+
+    Attributes:
+        repositories: Those whose refs and index are looked at; the others are not written to.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.project = folder / "project"
+        self.checkout = folder / "checkout"
+        self.site = folder / "site"
+        self.repositories: tuple[str, ...] = GIT_FOLDERS
+
+    def create(self) -> None:
+        """Make the parts that need no run of the tool."""
+        self.folder.mkdir(parents=True)
+        (self.folder / "tmp").mkdir()
+        upstream = SmallUpstream(self.folder)
+        upstream.release("1.0", FILES)
+        upstream.release("1.1", NEXT)
+        upstream.pin("1.0")
+        patches = self.project / "patches"
+        (patches / "pool").mkdir()
+        (patches / "pool" / "codemod.py").write_text(DENSE.replace("Cache", "Pool").replace("Dense", "PoolDense"))
+        metadata = METADATA.format(title="pool").replace("cache.py", "pool.py")
+        (patches / "pool" / "patch.toml").write_text(metadata)
+        (patches / "series").write_text("dense\ntracking\npool\n")
+        for root, base in ((self.checkout, "python"), (self.site, "")):
+            contents = {**FILES, "python/sglang/__init__.py": "", "python/sglang/srt/__init__.py": ""}
+            for path, text in contents.items():
+                file = root / base / path.removeprefix("python/")
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_text(text)
+        info = self.site / "sglang-1.0.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text("Metadata-Version: 2.1\nName: sglang\nVersion: 1.0\n")
+        for argv in (("init", "-q", "-b", "main", "."), ("add", "."), ("commit", "-qm", "upstream"), ("tag", "v1.0")):
+            subprocess.run(["git", *IDENTITY, *argv], cwd=self.checkout, check=True, capture_output=True)
+
+    def run(self, *arguments: str) -> int:
+        """Run one verb in this process."""
+        from patchtool.cli import run
+
+        os.chdir(self.folder)
+        places = ("-C", str(self.project), "--store", str(self.folder / "store"))
+        links = ("--find-links", str(self.folder / "links"))
+        sys.argv[1:] = [*places, *links, "--lock-timeout", "5", *arguments]
+        try:
+            run()
+        except SystemExit as ended:  # where a thread is left; else the process has ended
+            return int(ended.code or 0)
+        return 0
+
+    def snapshot(self) -> Snapshot:
+        """Everything that a user sees: files with modes, and refs, index and state of git repositories."""
+        seen: Snapshot = {}
+        for folder, names, files in os.walk(self.folder):
+            inside = Path(folder).relative_to(self.folder)
+            names[:] = sorted(name for name in names if not _is_hidden(inside / name))
+            for path in (inside / name for name in (*names, *files)):
+                if not _is_hidden(path):
+                    seen[str(path)] = _content(self.folder / path)
+        for name in self.repositories:
+            if (self.folder / name / "HEAD").exists():
+                seen[f"{name} refs"] = self._refs(name)
+                if name != "store":
+                    seen[f"{name} index"] = self._git(name, "ls-files", "-s")
+                    work = ("--work-tree", str((self.folder / name).parent))
+                    seen[f"{name} status"] = self._git(name, *work, "status", "--porcelain")
+        return seen
+
+    def _refs(self, name: str) -> str:
+        lines = self._git(name, "for-each-ref").splitlines()
+        if name != "store":
+            return "\n".join([*lines, (self.folder / name / "HEAD").read_text()])
+        # A release is there once both of its refs are.
+        places = [line.rpartition("/") for line in lines]
+        both = {tag for place, _, tag in places if place.endswith("refs/releases")}
+        both &= {tag for place, _, tag in places if place.endswith("refs/artifacts")}
+        kept = ("refs/releases", "refs/artifacts")
+        return "\n".join(
+            line
+            for line, (place, _, tag) in zip(lines, places)
+            if place.endswith("refs/rendered") or (place.endswith(kept) and tag in both)
+        )
+
+    def _git(self, name: str, *argv: str) -> str:
+        command = ["git", "--git-dir", str(self.folder / name), *argv]
+        done = subprocess.run(command, capture_output=True, check=False, env={**os.environ, "GIT_OPTIONAL_LOCKS": "0"})
+        return done.stdout.decode() + done.stderr.decode()
+
+
+def _is_hidden(path: Path) -> bool:
+    """Whether it is git's own, or a cache that anyone may remove; but not what a killed run leaves there."""
+    if path.name in ("__pycache__", "cache"):
+        return True
+    if path.parts[0] == "store" or ".git" in path.parts:
+        return not any(mark in path.name for mark in LEFTOVERS) or path.name in ("patchtool.lock", "patchtool")
+    return False
+
+
+def _content(path: Path) -> object:
+    if path.is_symlink():
+        return path.readlink()
+    if path.is_dir():
+        return "folder"
+    # It names the folder by its inode.
+    return oct(path.lstat().st_mode), b"" if path.name == "owner" else path.read_bytes()
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """One run that a fault hits.
+
+    Args:
+        name: For reports.
+        argv: The verb that is hit.
+        before: Runs that prepare the world.
+        prepare: Further preparation, by hand.
+        look: The verb that is run after the fault; it must find the old state or the new one.
+        recovers: Whether `look` writes to what the fault hit, so that the old or new state is there after it.
+        once: Whether a second run refuses what the first one has done.
+    """
+
+    name: str
+    argv: tuple[str, ...]
+    before: tuple[tuple[str, ...], ...] = ()
+    prepare: Callable[[World], object] = lambda _: None
+    look: tuple[str, ...] = ("status",)
+    recovers: bool = True
+    once: bool = False
+
+
+def _edit_patch(world: World) -> None:
+    file = world.project / "patches/tracking/codemod.py"
+    file.write_text(file.read_text().replace("# tracked rows first", "# the tracked rows come first"))
+
+
+def _private(world: World) -> None:
+    for name in ("upstream-pin.txt", "patches/series.lock", "CHANGELOG.md"):
+        (world.project / name).chmod(0o640)
+
+
+STORED = (("fetch", "1.0", "1.1"), ("refresh",))
+CHECKOUT = ("--tree", "checkout")
+SITE = ("--tree", "site")
+OUTPUT = ("--output", "build/tree")
+SCENARIOS = (
+    Scenario("rebase", ("rebase", "--to", "1.1"), STORED),
+    Scenario("rebase that fetches", ("rebase", "--to", "1.1"), (("refresh",),)),
+    Scenario("refresh", ("refresh",), (*STORED,), _edit_patch),
+    Scenario("new", ("new", "extra"), STORED, once=True),
+    Scenario("first fetch", ("fetch", "1.0")),
+    Scenario("fetch", ("fetch", "1.1"), STORED[1:]),
+    Scenario("apply output", ("apply", *OUTPUT), STORED, recovers=False),
+    Scenario("apply output again", ("apply", *OUTPUT), (*STORED, ("apply", *OUTPUT)), _edit_patch, recovers=False),
+    Scenario("apply checkout", ("apply", *CHECKOUT), STORED, look=("status", *CHECKOUT), recovers=False),
+    Scenario("apply plain", ("apply", *SITE), STORED, look=("status", *SITE), recovers=False),
+    Scenario(
+        "unapply checkout",
+        ("unapply", *CHECKOUT),
+        (*STORED, ("apply", *CHECKOUT)),
+        look=("status", *CHECKOUT),
+        recovers=False,
+    ),
+    Scenario("unapply plain", ("unapply", *SITE), (*STORED, ("apply", *SITE)), look=("status", *SITE), recovers=False),
+)
