@@ -84,7 +84,7 @@ class Bench:
     def _after_the_run(self, fault: Fault, ended: Ended) -> Verdict | None:
         """Its exit code is right, and an error leaves nothing behind."""
         if ended.code in (0, 1):
-            missing = _differs(self._known(self.world.snapshot()), self.new)
+            missing = _differs(*map(_without_state_folder, (self._known(self.world.snapshot()), self.new)))
             return Verdict("wrong", f"exit {ended.code}, but {missing}") if missing else None
         if ended.code in DIED:
             return None
@@ -136,6 +136,10 @@ class Bench:
                 torn.append(_differs(found, old))
         refs = [state.get("store refs", "") for state in (left, self.old, self.new)]
         return "; ".join(torn + ([] if refs[0] in refs[1:] else ["store refs"]))
+
+
+def _without_state_folder(state: Snapshot) -> Snapshot:
+    return {path: value for path, value in state.items() if ".patchtool" not in path}
 
 
 def _part_of(path: str) -> str:

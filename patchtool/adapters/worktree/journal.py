@@ -162,12 +162,18 @@ class Journal:
         self._pending.replace(self._applied)
         sync_folder(self.folder)
 
-    def begin_unapply(self) -> None:
-        """Record an unapply before its first change to the worktree; on disk when this returns."""
+    def begin_unapply(self, size: int) -> None:
+        """Record an unapply before its first change to the worktree, and see that there is space for it.
+
+        Args:
+            size: Bytes of all originals.
+        """
+        self._reserve_space(size)
         atomic_write(self._undo, b"")
 
     def cancel_unapply(self) -> None:
         """Forget an unapply that has changed nothing."""
+        self.release_space()
         self._undo.unlink(missing_ok=True)
 
     def clear(self) -> None:

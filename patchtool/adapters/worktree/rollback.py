@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import shutil
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -111,17 +111,17 @@ def unapply_locked(worktree: Worktree, journal: Journal, applied: Applied, state
         _refuse_moved(worktree, applied, repository)
     ours = replace(applied, files=tuple(c for c in applied.files if state.files[c.path] != "pristine"))
     # Verify the originals before unapply is journaled: without them it could never be finished.
-    read_originals(worktree, ours)
+    originals = read_originals(worktree, ours)
     refuse_locked_repository(worktree, applied)
     with uninterrupted():
-        return _unapply_or_leave(worktree, journal, ours)
+        return _unapply_or_leave(worktree, journal, ours, sum(len(data or b"") for data in originals.values()))
 
 
-def _unapply_or_leave(worktree: Worktree, journal: Journal, applied: Applied) -> list[str]:
+def _unapply_or_leave(worktree: Worktree, journal: Journal, applied: Applied, size: int) -> list[str]:
     """Unapply; after a failure before the first change the series stays applied, after a later one, try again."""
     ids = {change.path: disk_id(worktree, change.path) for change in applied.files}
     try:
-        journal.begin_unapply()
+        journal.begin_unapply(size)
         return roll_back(worktree, journal, applied)
     except (OSError, PatchtoolError):
         if ids == {change.path: disk_id(worktree, change.path) for change in applied.files}:
@@ -205,24 +205,33 @@ def locked_worktree(worktree: Worktree, timeout: float) -> Iterator[Worktree]:
     """
     journal = Journal(worktree.state_dir)
     try:
+        _claim(worktree, journal)
+        with locked(journal.lock, timeout):
+            try:
+                _claim(worktree, journal)  # again: the run that had the lock may have removed the folder
+                yield reopen(worktree)
+            except OSError as error:
+                raise _write_failed(worktree, error) from error
+            finally:
+                _remove_empty_state(worktree, journal)
+    except BaseException:
+        with suppress(OSError, EnvironmentFault):  # another run has the lock
+            if not journal.lock.exists():
+                _remove_empty_state(worktree, journal)
+            else:
+                with locked(journal.lock, 0):
+                    _remove_empty_state(worktree, journal)
+        raise
+
+
+def _claim(worktree: Worktree, journal: Journal) -> None:
+    try:
         claim(journal.folder)
     except OSError as error:
         if error.errno not in (errno.EACCES, errno.EPERM, errno.EROFS):
             raise _write_failed(worktree, error) from error
         fault = f"{journal.folder} cannot be written to"
         raise RefusedError(fault, hint=READ_ONLY_HINT, cause=str(error)) from error
-    try:
-        with locked(journal.lock, timeout):
-            try:
-                claim(journal.folder)  # again: the run that had the lock may have removed the folder
-                yield reopen(worktree)
-            except OSError as error:
-                raise _write_failed(worktree, error) from error
-            finally:
-                _remove_empty_state(worktree, journal)
-    finally:
-        if not journal.lock.exists():
-            _remove_empty_state(worktree, journal)
 
 
 def _remove_empty_state(worktree: Worktree, journal: Journal) -> None:
