@@ -146,7 +146,7 @@ class SeriesOnDisk:
         if not files:
             return OnDisk(state, held=held)
         if any(there.get(path) != after[path] for path in files):
-            return OnDisk(DiskState.EDITED, "not-as-rendered", f"{_first_of(files)} is not as the lock has it", held)
+            return _with_other_lines(files)._replace(held=held)
         if locked.patches[patch.info.name].digest != patch.info.digest:
             return OnDisk(DiskState.OUTDATED, "older-version", "the lock has an older version of the patch", held)
         return OnDisk(DiskState.APPLIED, held=held)
@@ -160,10 +160,11 @@ class SeriesOnDisk:
         paths = [change.path for change in patch.judgement.changes]
         edited = [path for path in paths if self.base.changed.get(path) is False]
         holds = now.state in _IN_EFFECT
-        if edited and (recorded or holds):
+        if edited and recorded:
             words = "the fix is still there" if holds else "the fix is not there any more"
-            since = "edited since it was applied" if recorded else "not as the series renders it"
-            return OnDisk(DiskState.EDITED, "edited-since", f"{_first_of(edited)} is {since}; {words}")
+            return OnDisk(DiskState.EDITED, "edited-since", f"{_first_of(edited)} was edited since; {words}")
+        if edited and holds:
+            return _with_other_lines(edited)
         missing = [path for path in paths if path not in self.base.changed]
         if missing == paths:
             return OnDisk(DiskState.NOT_APPLIED)
@@ -182,6 +183,11 @@ class SeriesOnDisk:
         """Whether exactly these versions of these patches were applied."""
         changing = {p.info.name: p.info.digest for p in self.without.patches if p.judgement.contents}
         return dict(self.base.recorded) == changing
+
+
+def _with_other_lines(paths: Iterable[str]) -> OnDisk:
+    """A fix that is there, in a file with changes of its own: whether they were made since, no record tells."""
+    return OnDisk(DiskState.APPLIED, "other-lines", f"the fix is there; {_first_of(paths)} has other changes, too")
 
 
 def _first_of(paths: Iterable[str]) -> str:

@@ -83,12 +83,15 @@ def _committed_base(worktree: Worktree) -> TreeBase | None:
     contents = {f"python/{name.removeprefix(prefix)}": data for name, data in below.items() if name.startswith(prefix)}
     names = {worktree.in_repository(path): path for path in contents}
     edited = {names.get(name) for name in Repository(checkout).changed_paths(names)} if names else set()
+    undo = f"switch --detach {series.below}"
+    if changed := next((name for name, path in names.items() if path in edited), None):
+        undo = f"restore --source=HEAD --staged --worktree -- {quote(changed)}"
     return TreeBase(
         OverlayTree(worktree, contents),
         {name: digest.removeprefix("sha256:") for name, digest in series.patches},
         {path: path not in edited for path in contents},
         committed=True,
-        way_back=f"git -C {quote(str(worktree.root))} switch --detach {series.below}",
+        way_back=f"git -C {quote(str(worktree.root))} {undo}",
         notes=("the commits of a series are at HEAD; this tool has no record of them here",),
     )
 

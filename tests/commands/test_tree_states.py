@@ -116,6 +116,11 @@ def one_forgotten(tree: Tree) -> None:
     tree.forget()
 
 
+def forgotten_and_added_to(tree: Tree) -> None:
+    forgotten(tree)
+    tree.file.write_text(tree.file.read_text() + "# mine\n")
+
+
 def taken_out(tree: Tree) -> None:
     tree.apply()
     tree.replace("self.table[:] = slots", "self.table[0:total] = slots\n        self.table[total:] = 0")
@@ -269,6 +274,14 @@ def test_unapply_recognises_the_series_without_a_record(upstream: SmallUpstream)
         done = upstream.run("unapply", "--tree", str(tree.path))
         assert (done.code, tree.file.read_bytes()) == (0, pristine)
         assert "no record was here" in done.out
+
+
+def test_fix_beside_other_changes_is_told_without_a_record(tree: Tree) -> None:
+    forgotten_and_added_to(tree)
+    # Uncommitted, on top of the series' commits, a change is known to be one.
+    edited = tree.kind == "clone"
+    assert tree.status() == ((1, dict.fromkeys(BOTH, "edited")) if edited else (0, BOTH))
+    assert (len(tree.follow()) > 0, tree.status()) == (edited, (0, BOTH))
 
 
 def test_clone_of_a_patched_clone_has_the_series(upstream: SmallUpstream) -> None:
