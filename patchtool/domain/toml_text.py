@@ -45,6 +45,8 @@ def parse_toml(data: bytes, where: str) -> dict[str, Any]:
         found = re.search(r"at line (\d+)", str(error))
         line = int(found[1]) if found else len(data.splitlines()) or 1  # else it is at the end of the document
         raise InputError(f"{where}:{line}: not TOML", cause=str(error)) from None
+    except (ValueError, RecursionError) as error:  # a number of thousands of digits, arrays of a thousand levels
+        raise InputError(f"{where} has a value that cannot be read", cause=str(error)) from None
     return document
 
 

@@ -146,3 +146,10 @@ def test_invalid_locates_the_value_or_its_table(path: tuple[str | int, ...], lin
     data = b'# rows\n\n[[rows]]\nname = "a"\n[[rows]]\nname = "b"\n'
     error = invalid(data, "x.toml", path, "rule", hint="hint")
     assert (error.message, error.hint) == (f"x.toml:{line}: rule", "hint")
+
+
+@pytest.mark.parametrize("value", ["9" * 5000, "[" * 5000 + "]" * 5000, "{a=" * 5000])
+def test_value_that_python_cannot_read_is_an_error_of_ours(value: str) -> None:
+    with pytest.raises(InputError, match=r"x\.toml") as caught:
+        parse_toml(f"a = {value}".encode(), "x.toml")
+    assert len(caught.value.message) < 200
