@@ -11,13 +11,8 @@ from patchtool.domain.errors import ExitCode, InputError
 from patchtool.domain.report import OutputTree, Report
 from patchtool.exporters import chosen_formats, exporter
 from patchtool.exporters.summary import README, readme, record
-from patchtool.workflow.exported_series import (
-    ExportedSeries,
-    Layout,
-    commit_for_export,
-    local_version,
-    source_date_epoch,
-)
+from patchtool.workflow.dates import source_date_epoch
+from patchtool.workflow.exported_series import ExportedSeries, Layout, commit_for_export, local_version
 from patchtool.workflow.lock_comparison import render_series
 from patchtool.workflow.releases import named_release, upstream_report
 from patchtool.workflow.rendering import Rendering

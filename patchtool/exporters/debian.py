@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from patchtool.adapters.tarballs import EXECUTABLE, REGULAR, tar_bz2
 from patchtool.exporters import quilt
 from patchtool.exporters.text_patches import refuse_empty_files, refuse_quoted_paths
-from patchtool.workflow.exported_series import mail_time
+from patchtool.workflow.dates import mail_time
 
 if TYPE_CHECKING:
     from patchtool.workflow.exported_series import ExportedSeries

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from patchtool.exporters.text_patches import refuse_diff_lines
-from patchtool.workflow.exported_series import mail_time
+from patchtool.workflow.dates import mail_time
 
 if TYPE_CHECKING:
     from patchtool.workflow.exported_series import ExportedSeries

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from patchtool.adapters.tarballs import REGULAR, tar
-from patchtool.workflow.exported_series import iso_time, package_path
+from patchtool.workflow.dates import iso_time
+from patchtool.workflow.exported_series import package_path
 
 if TYPE_CHECKING:
     from patchtool.workflow.exported_series import ExportedSeries

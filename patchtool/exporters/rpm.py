@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from patchtool.exporters.debian import debian_version
 from patchtool.exporters.quilt import patch_text
-from patchtool.workflow.exported_series import mail_time
+from patchtool.workflow.dates import mail_time
 
 if TYPE_CHECKING:
     from patchtool.workflow.exported_series import ExportedPatch, ExportedSeries

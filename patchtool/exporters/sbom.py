@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import patchtool
 from patchtool.exporters.cyclonedx import cyclonedx_document
 from patchtool.exporters.spdx import spdx_document
-from patchtool.workflow.exported_series import iso_time
+from patchtool.workflow.dates import iso_time
 
 if TYPE_CHECKING:
     from patchtool.workflow.exported_series import ExportedSeries

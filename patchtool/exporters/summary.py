@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import patchtool
 from patchtool.domain.state import State
 from patchtool.exporters import exporter
-from patchtool.workflow.exported_series import iso_time
+from patchtool.workflow.dates import iso_time
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

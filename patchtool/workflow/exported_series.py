@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timezone
 from enum import Enum
 from functools import cached_property
 from pathlib import Path
@@ -22,15 +20,9 @@ from patchtool.domain.patch import PatchInfo, PatchReport
 from patchtool.domain.pin import Pin
 from patchtool.domain.release import Release
 from patchtool.workflow.commits import commit_patches, patch_commits
+from patchtool.workflow.dates import DEFAULT_DATE, iso_time, last_update
 from patchtool.workflow.rendering import Rendering
 
-DATE_VARIABLE = "SOURCE_DATE_EPOCH"
-_LAST_DATE = 253402300799
-"""The end of the year 9999."""
-_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
-DEFAULT_DATE = 946684800
-"""2000-01-01, the date of the releases in the store; of a patch without ``last-update``."""
-_DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 _MAIL = b"From " + b"0" * 40 + b" Mon Sep 17 00:00:00 2001\n"
 _DIFF = ("-p", "--full-index", "--no-renames", "--binary", "--no-color", "--no-ext-diff", "--no-textconv", "-U3")
 
@@ -253,42 +245,6 @@ def commit_for_export(git: Git, base: str, rendering: Rendering) -> tuple[str, .
     return tuple(commit_patches(git, base, commits))
 
 
-def last_update(info: PatchInfo) -> int:
-    """When a patch was last updated, seconds since 1970 UTC.
-
-    Raises:
-        InputError: Its metadata has something else than a date.
-    """
-    if not info.last_update:
-        return DEFAULT_DATE
-    try:  # later versions of Python read other forms too
-        day = datetime.fromisoformat(info.last_update) if _DAY.fullmatch(info.last_update) else None
-    except ValueError:
-        day = None
-    if day is None:
-        raise InputError(
-            f"patches/{info.name}/patch.toml: last-update {info.last_update!r} is not a date",
-            hint='last-update = "2026-11-30"',
-        )
-    return int(day.replace(tzinfo=timezone.utc).timestamp())
-
-
-def source_date_epoch() -> int | None:
-    """The date that the environment prescribes for everything that is written.
-
-    Raises:
-        InputError: The variable is no number of seconds.
-
-    Source: https://reproducible-builds.org/specs/source-date-epoch/
-    """
-    text = os.environ.get(DATE_VARIABLE, "")
-    if not text:
-        return None
-    if not (text.isascii() and text.isdigit() and int(text[:20]) <= _LAST_DATE):
-        raise InputError(f"{DATE_VARIABLE} is {text!r}, not a number of seconds", hint=f"unset {DATE_VARIABLE}")
-    return int(text)
-
-
 def with_local(version: str, local: str) -> str:
     """A version with one more local part."""
     return f"{version}{'.' if '+' in version else '+'}{local}"
@@ -310,18 +266,3 @@ def local_version(text: str) -> str:
         hint = "letters, digits and dots, such as npu.1"
         raise InputError(f"{text!r} is not the local part of a version", hint=hint)
     return local
-
-
-def mail_time(seconds: int) -> str:
-    """A date and time as in mails, UTC; the names of days and months do not depend on the locale.
-
-    Source: RFC 5322, section 3.3. `email.utils` has it too, and takes longer to load than the export of patches.
-    """
-    moment = datetime.fromtimestamp(seconds, timezone.utc)
-    day = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")[moment.weekday()]
-    return f"{day}, {moment.day:02} {_MONTHS[moment.month - 1]} {moment:%Y %H:%M:%S} +0000"
-
-
-def iso_time(seconds: int) -> str:
-    """A date and time, ISO 8601, UTC."""
-    return datetime.fromtimestamp(seconds, timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
