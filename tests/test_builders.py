@@ -119,7 +119,7 @@ def test_commands_of_the_page(project: SmallUpstream, page: str) -> None:
     done = subprocess.run(
         ["sh", "-euxc", block],
         cwd=project.project,
-        env={**os.environ, **environment(project)},
+        env={name: value for name, value in os.environ.items() if name != "PIP_NO_INDEX"} | environment(project),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

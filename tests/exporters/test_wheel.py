@@ -195,7 +195,7 @@ def test_version_module(source: str, expected: str) -> None:
 def test_real_wheel(tmp_path: Path, wheel: Wheel, stored: Stored, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "store").symlink_to(stored("0.5.13").path)
     small = SmallUpstream(tmp_path, capsys)
-    small.links = wheel("0.5.13")
+    small.source = ("--find-links", str(wheel("0.5.13")))
     small.project = REPOSITORY
     out = tmp_path / "out"
     done = small.run("export", "wheel", "--output", str(out), "--artifact", "*-cp311-*_x86_64.whl")
