@@ -72,11 +72,12 @@ def survey(
 def _stored(session: Session, wanted: Sequence[Release]) -> list[StoredRelease]:
     """The releases in the store; commits that are missing, and their target files, are fetched in one go."""
     commits = [release for release in wanted if release.commit]
+    known: dict[Release, StoredRelease] = {}
     if commits and session.store.remote is not None:
         from patchtool.workflow.upstream_history import acquire_commits
 
-        acquire_commits(session, commits)
-    known = session.store.stored(wanted)
+        known = dict(zip(commits, acquire_commits(session, commits)))
+    known |= session.store.stored(release for release in wanted if release not in known)
     return [known.get(release) or named_release(session, release.tag) for release in wanted]
 
 

@@ -6,7 +6,7 @@ Judging is pure Python and holds the GIL, so other cores are used by processes, 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import partial
 
 from patchtool.adapters.store.judgement_cache import JudgementCache
@@ -14,7 +14,7 @@ from patchtool.domain.kinds import kind_of
 from patchtool.domain.patch import PatchInfo
 from patchtool.domain.ports import Tree
 from patchtool.domain.release import Release
-from patchtool.workflow.rendering import Rendering, cached_rendering, render
+from patchtool.workflow.rendering import Rendering, cached_rendering, predates, render
 from patchtool.workflow.session import Session
 
 
@@ -30,13 +30,35 @@ def render_many(session: Session, releases: Sequence[Release], trees: Sequence[T
         The renderings, in the same order.
     """
     patches, cache = session.project.patches, session.cache
-    renderings = [cached_rendering(patches, tree, release, cache) for release, tree in zip(releases, trees)]
+    renderings = _cached(session, releases, trees)
     missing = [index for index, rendering in enumerate(renderings) if rendering is None]
     rendered = _spread(patches, cache, [trees[index] for index in missing], [releases[index] for index in missing])
     for done, rendering in enumerate(rendered):
         renderings[missing[done]] = rendering
         session.progress("judging releases", len(releases) - len(missing) + done + 1, len(releases))
     return [rendering for rendering in renderings if rendering is not None]
+
+
+def _cached(session: Session, releases: Sequence[Release], trees: Sequence[Tree]) -> list[Rendering | None]:
+    """Renderings from kept judgements; neighbouring commits with the same files have the same one."""
+    patches, footprint = session.project.patches, session.footprint
+    known: dict[tuple[object, ...], Rendering] = {}
+    renderings: list[Rendering | None] = []
+    for release, tree in zip(releases, trees):
+        ids = tree.blob_ids(footprint)
+        key = (*sorted(ids.items()), *(predates(release, info) for info in patches))
+        rendering = known.get(key) or cached_rendering(patches, tree, release, session.cache)
+        renderings.append(rendering)
+        if rendering is not None and _reads_its_footprint(rendering, ids):
+            known[key] = rendering
+    return renderings
+
+
+def _reads_its_footprint(rendering: Rendering, ids: Collection[str]) -> bool:
+    """Whether no judgement depends on files that are not in the footprint: of a search, or of imports."""
+    found = [patch.judgement for patch in rendering.patches]
+    there = all(path in ids for patch in rendering.patches for path in patch.info.edited)
+    return there and not any(judgement.looked_up or judgement.searched_tree for judgement in found)
 
 
 def _spread(

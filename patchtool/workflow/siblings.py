@@ -104,9 +104,11 @@ class Series:
         if any(not each.sites or _meets(judgement, each) for each in changing):
             return False
         for path, data in judgement.contents.items():
-            stacked = (below.get(path) or b"").splitlines()
+            if path not in below:
+                continue
+            stacked = (below[path] or b"").splitlines()
             brought = _words(stacked) - _words((self._read(path) or b"").splitlines())
-            if path in below and brought & _words({*(data or b"").splitlines()}.difference(stacked)):
+            if brought & _words({*(data or b"").splitlines()}.difference(stacked)):
                 return False
         return bool(judgement.sites)
 

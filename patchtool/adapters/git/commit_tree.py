@@ -27,6 +27,7 @@ class CommitTree:
         known: Blob ids that were looked up before, None for a path that does not exist.
         remote: Where blobs come from that the repository does not have; it is a partial clone.
         folder: The folder that `containing` searches.
+        contents: Blobs that were read, by id; shared by commits that have most files in common.
     """
 
     def __init__(
@@ -36,6 +37,7 @@ class CommitTree:
         known: Mapping[str, str | None] | None = None,
         remote: Remote | None = None,
         folder: str = ".",
+        contents: dict[str, bytes] | None = None,
     ) -> None:
         self._folder = folder
         self.git = git
@@ -43,6 +45,7 @@ class CommitTree:
         self.commit = commit
         self._blobs: dict[str, str | None] = dict(known or {})
         self._contents: dict[str, bytes] = {}
+        self._by_id = {} if contents is None else contents
 
     def blob_ids(self, paths: Iterable[str]) -> Mapping[str, str]:
         """Git blob ids of those paths that exist as regular files."""
@@ -62,12 +65,15 @@ class CommitTree:
     def read_many(self, paths: Iterable[str]) -> Mapping[str, bytes]:
         """The bytes of those paths that exist as regular files."""
         blobs = self.blob_ids(paths)
-        contents = self.git.objects(blobs.values())
-        lacking = {blob for blob in blobs.values() if blob not in contents}
+        self._read({blob for blob in blobs.values() if blob not in self._by_id})
+        lacking = {blob for blob in blobs.values() if blob not in self._by_id}
         if lacking:
             self.fetch(lacking)
-            contents |= self.git.objects(lacking)
-        return {path: contents[blob][1] for path, blob in blobs.items()}
+            self._read(lacking)
+        return {path: self._by_id[blob] for path, blob in blobs.items()}
+
+    def _read(self, blobs: Collection[str]) -> None:
+        self._by_id |= {blob: content for blob, (_, content) in self.git.objects(blobs).items()}
 
     def fetch(self, blobs: Collection[str]) -> None:
         """Fetch blobs that are missing, all at once.

@@ -101,7 +101,8 @@ class Store:
         """The files of many commits; the ids of those paths are looked up for all commits in one process."""
         files = self.git.regular_files(commits, paths)
         known = {commit: {path: files[commit].get(path) for path in paths} for commit in commits}
-        return {c: CommitTree(self.git, c, known[c], remote=self.remote, folder=FOLDER) for c in commits}
+        read: dict[str, bytes] = {}
+        return {c: CommitTree(self.git, c, known[c], self.remote, FOLDER, read) for c in commits}
 
     @contextmanager
     def writing(self, lock_timeout: float = LOCK_TIMEOUT) -> Iterator[None]:

@@ -18,7 +18,7 @@ from patchtool.domain.history import HistoryEntry
 from patchtool.domain.release import Release
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from patchtool.adapters.git.remote import Remote
     from patchtool.adapters.store.records import StoredRelease
@@ -30,6 +30,7 @@ _HEX40 = re.compile(r"[0-9a-f]{40}")
 _ABBREVIATED = re.compile(r"[0-9a-f]{7,39}")
 _NAME = re.compile(r"(?P<name>[^~^:\s\\?*\[]+)(?P<steps>(?:[~^]\d*)*)")
 _RELEASE_TAG = re.compile(r"v\d[A-Za-z0-9._+-]*")
+_TAGS = "refs/tags/v*"
 _TAG, _HEAD = "refs/tags/", "refs/heads/"
 
 
@@ -48,6 +49,7 @@ class UpstreamCommits:
         self._git = store.git
         self._lock_timeout = lock_timeout
         self._tips: dict[str, tuple[str, str]] = {}
+        self._advertised: Mapping[str, str] | None = None
 
     def resolve(self, name: str) -> Release:
         """Look up what a tag, a branch, a ref or a commit is now, with ``~N`` and ``^`` behind it.
@@ -79,7 +81,8 @@ class UpstreamCommits:
             [name] if name == "HEAD" or name.startswith("refs/") else [f"{_TAG}{name}", f"{_TAG}v{name}", _HEAD + name]
         )
         with self._reading() as remote:
-            refs = remote.refs(*full, *(f"{each}^{{}}" for each in full))
+            # The tags too, which name the commits that this one leads to: one question instead of two.
+            refs = self._advertised = remote.refs(*full, *(f"{each}^{{}}" for each in full), _TAGS)
         for each in full:
             if each in refs:
                 return refs.get(f"{each}^{{}}", refs[each]), each.removeprefix(_TAG).removeprefix(_HEAD)
@@ -162,8 +165,11 @@ class UpstreamCommits:
 
     def tags(self) -> list[Release]:
         """List the commits of the release tags, such as ``v0.5.14``."""
-        with self._reading() as remote:
-            refs = {name.removesuffix("^{}"): commit for name, commit in sorted(remote.refs(f"{_TAG}v*").items())}
+        if self._advertised is None:
+            with self._reading() as remote:
+                self._advertised = remote.refs(_TAGS)
+        found = sorted(item for item in self._advertised.items() if item[0].startswith(f"{_TAG}v"))
+        refs = {name.removesuffix("^{}"): commit for name, commit in found}
         named = ((name.removeprefix(_TAG), commit) for name, commit in refs.items())
         return [Release.of_commit(commit, name) for name, commit in named if _RELEASE_TAG.fullmatch(name)]
 
@@ -176,10 +182,12 @@ class UpstreamCommits:
         tags = self.tags()
         missing = self._git.missing(tag.commit for tag in tags)
         known = {tag.name: tag.commit for tag in tags if tag.commit not in missing}
-        moves = [f"update {_TAG}{name} {commit}" for name, commit in known.items()]
-        moves += [f"delete {_TAG}{name}" for name in self._git.refs(_TAG) if name not in known]
-        with self._writing():
-            self._git.run("update-ref", "--stdin", stdin="".join(f"{move}\n" for move in moves).encode())
+        here = self._git.refs(_TAG)
+        moves = [f"update {_TAG}{name} {commit}" for name, commit in known.items() if here.get(name) != commit]
+        moves += [f"delete {_TAG}{name}" for name in here if name not in known]
+        if moves:
+            with self._writing():
+                self._git.run("update-ref", "--stdin", stdin="".join(f"{move}\n" for move in moves).encode())
         options = ("--tags", "--first-parent", "--always", "--abbrev=10", "--match=v[0-9]*")
         names = self._git.line("describe", *options, *commits).splitlines() if commits else []
         return {commit: name for commit, name in zip(commits, names) if not commit.startswith(name)}
