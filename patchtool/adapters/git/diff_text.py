@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from email import message_from_bytes
+from email.errors import MessageError
 from email.header import decode_header, make_header
 from email.utils import parsedate_to_datetime
 from typing import NamedTuple
@@ -157,16 +158,17 @@ def read_mail(data: bytes) -> Mail:
     message = message_from_bytes(head)
     body = head.partition(b"\n\n")[2].partition(b"\n---\n")[0].decode("utf-8", "replace")
     try:
-        date = parsedate_to_datetime(message["Date"]).date().isoformat()
+        date = parsedate_to_datetime(str(message["Date"])).date().isoformat()
     except (TypeError, ValueError):
         date = ""
     return Mail(_TAG.sub("", _text(message["Subject"])), body.strip(), _text(message["From"]), date)
 
 
-def _text(value: str | None) -> str:
-    """A header as one line."""
+def _text(value: object) -> str:
+    """A header as one line; the standard library gives one with bytes that are not ASCII as an object of its own."""
+    text = "" if value is None else str(value)
     try:
-        decoded = str(make_header(decode_header(value or "")))
-    except (LookupError, ValueError):
-        decoded = value or ""
+        decoded = str(make_header(decode_header(text)))
+    except (LookupError, ValueError, MessageError):
+        decoded = text
     return " ".join(decoded.split())
