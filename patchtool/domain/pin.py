@@ -20,7 +20,9 @@ GIT_SCHEMES = ("https", "http", "ssh", "git", "file")
 """What may follow ``git+`` in a URL; git's other transports can run programs."""
 
 # What almost every pin is, read without the parser of PEP 508, which takes longer to load than the rest of a run.
-_PLAIN = re.compile(r"(?P<project>[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)\s*==\s*(?P<version>[^\s;,()=*]+)")
+_NAME = r"(?P<project>[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)"
+_PLAIN = re.compile(_NAME + r"\s*==\s*(?P<version>[^\s;,()=*]+)")
+_DIRECT = re.compile(_NAME + r"\s*@\s*(?P<url>\S+)")
 _AT_COMMIT = re.compile(r"(?P<repository>git\+[^#]+?)@(?P<commit>[^@/#]+)(?:#(?P<fragment>.*))?")
 _COMMENT = re.compile(r"(^|\s+)#.*$")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
@@ -184,6 +186,9 @@ def _pin(spec: str, hashes: tuple[str, ...], comment: str) -> Pin:
     plain = _PLAIN.fullmatch(spec)
     if plain is not None:
         return Pin(plain["project"], _release(plain["version"]), _required(hashes))
+    direct = _DIRECT.fullmatch(spec)
+    if direct is not None:
+        return _at_commit(direct["project"], direct["url"], hashes, comment)
     from packaging.requirements import InvalidRequirement, Requirement
 
     try:
@@ -193,11 +198,7 @@ def _pin(spec: str, hashes: tuple[str, ...], comment: str) -> Pin:
         raise InputError(f"the requirement must be exact (project==release), not {spec!r}: {reason}") from None
     extras, marker = ",".join(sorted(found.extras)), str(found.marker or "")
     if found.url is not None:
-        if hashes:
-            raise InputError("a commit has no --hash: its id verifies it", hint="--hash")
-        git, commit = _at_commit(found.url)
-        name = comment.split(" ")[0].rstrip(",;:")
-        return Pin(found.name, Release.of_commit(commit, name), (), git, extras, marker)
+        return _at_commit(found.name, found.url, hashes, comment)._replace(extras=extras, marker=marker)
     exact = [each for each in found.specifier if each.operator in ("==", "===")]
     if len(found.specifier) != 1 or not exact:
         raise InputError(f"the requirement must be exact (project==release), not {spec!r}")
@@ -217,12 +218,16 @@ def _required(hashes: tuple[str, ...]) -> tuple[str, ...]:
     return hashes
 
 
-def _at_commit(url: str) -> tuple[GitSource, str]:
+def _at_commit(project: str, url: str, hashes: tuple[str, ...], comment: str) -> Pin:
+    if hashes:
+        raise InputError("a commit has no --hash: its id verifies it", hint="--hash")
     found = _AT_COMMIT.fullmatch(url)
     if found is None or not _HEX40.fullmatch(found["commit"]):
         rule = "a direct reference must be a repository at a commit, git+URL@<40 lower-case hex digits>"
         raise InputError(f"{rule}, not {url!r}: `patchtool rebase --to NAME` records the commit of a name")
-    return parse_git_source(found["repository"], found["fragment"] or ""), found["commit"]
+    git = parse_git_source(found["repository"], found["fragment"] or "")
+    name = comment.split(" ")[0].rstrip(",;:")
+    return Pin(project, Release.of_commit(found["commit"], name), (), git)
 
 
 def parse_git_reference(text: str) -> tuple[GitSource, str]:
