@@ -154,6 +154,8 @@ class Change(NamedTuple):
         added: Lines added.
         removed: Lines removed.
         edit: Identifies the lines that are added and removed, wherever in the file they are.
+        names: The names in the code of added lines.
+        new_names: Those of them that the file did not have.
     """
 
     path: str
@@ -162,6 +164,8 @@ class Change(NamedTuple):
     added: int = 0
     removed: int = 0
     edit: str = ""
+    names: tuple[str, ...] = ()
+    new_names: tuple[str, ...] = ()
 
 
 class Judgement(NamedTuple):

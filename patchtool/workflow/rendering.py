@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -24,6 +25,7 @@ from patchtool.domain.state import State
 from patchtool.workflow.line_counts import line_counts
 from patchtool.workflow.siblings import Series
 
+_WORD = re.compile(rb"[^\W\d]\w*")
 Judge = Callable[[PatchInfo, Tree, "Release | None"], Judgement]
 
 
@@ -130,7 +132,15 @@ def _with_line_counts(change: Change, judgement: Judgement, tree: Tree) -> Chang
     new, old = Counter(after), Counter(before)
     edit = repr((sorted((old - new).items()), sorted((new - old).items())))
     digest = hashlib.sha256(edit.encode()).hexdigest()[:16]
-    return change._replace(added=added, removed=removed, edit=digest)
+    names = _names(new - old)
+    new_names = tuple(sorted(set(names).difference(_names(old))))
+    return change._replace(added=added, removed=removed, edit=digest, names=names, new_names=new_names)
+
+
+def _names(lines: Iterable[bytes]) -> tuple[str, ...]:
+    """The words before a comment on each line."""
+    words = {word for line in lines for word in _WORD.findall(line.partition(b"#")[0])}
+    return tuple(sorted(word.decode(errors="replace") for word in words))
 
 
 def render(
@@ -157,7 +167,7 @@ def render(
         changed = {path: blob_id(data) for path, data in contents.items() if data is not None}
         return _judge(info, OverlayTree(tree, contents), {**kept, **changed}, release, cache, judge)
 
-    return Rendering(tuple(Series(judge_on, ids, tree.read).judge(patches)))
+    return Rendering(tuple(Series(judge_on, ids).judge(patches)))
 
 
 class _NotCachedError(Exception):

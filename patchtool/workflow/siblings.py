@@ -8,8 +8,7 @@ cannot differ in what counts: it applies, nothing of it is there, and it uses an
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from patchtool.domain.errors import ExitCode
@@ -21,7 +20,6 @@ Contents = Mapping[str, bytes | None]
 JudgeOn = Callable[[PatchInfo, Contents], Judgement]
 """Judges a patch on upstream's tree with these files replaced."""
 
-_WORD = re.compile(rb"[^\W\d]\w*")
 _SATISFIES_REQUIREMENT = (State.APPLIED, State.LANDED, State.PARTIAL, State.DRIFTED)
 
 
@@ -38,12 +36,10 @@ class Series:
     Args:
         judge_on: Judges one patch on one tree.
         present: The paths of all footprints that upstream has.
-        read: Returns upstream's bytes of a path, or None.
     """
 
-    def __init__(self, judge_on: JudgeOn, present: Collection[str], read: Callable[[str], bytes | None]) -> None:
+    def __init__(self, judge_on: JudgeOn, present: Collection[str]) -> None:
         self._judge_on = judge_on
-        self._read = read
         self._present = present
         self._subsets: dict[tuple[str, ...], Contents] = {}
         self._judgements: dict[tuple[object, ...], Judgement] = {}
@@ -83,7 +79,7 @@ class Series:
         stacked = self._on(info, layers[-1].contents)
         if not self._relevant(info, layers[-1].contents) or stacked.state is State.CRASHED:
             return stacked
-        if self._is_independent(stacked, layers[-1].contents, [each.judgement for each in earlier]):
+        if _is_independent(stacked, [each.judgement for each in earlier]):
             return stacked
         required = required_by(info, [report.info for report in earlier])
         below = self._contents_of(required)
@@ -95,22 +91,6 @@ class Series:
             return stacked if stacked.contents else alone
         others = self._others(info, layers, {each.name for each in required})
         return _compare(upstream, alone, stacked, others)
-
-    def _is_independent(self, judgement: Judgement, below: Contents, earlier: Sequence[Judgement]) -> bool:
-        """Whether a patch applies in full, away from the places of earlier ones, and uses no name that they bring."""
-        if judgement.state is not State.APPLIED or any(goal.held_before for goal in judgement.goals):
-            return False
-        changing = [each for each in earlier if each.contents]
-        if any(not each.sites or _meets(judgement, each) for each in changing):
-            return False
-        for path, data in judgement.contents.items():
-            if path not in below:
-                continue
-            stacked = (below[path] or b"").splitlines()
-            brought = _words(stacked) - _words((self._read(path) or b"").splitlines())
-            if brought & _words({*(data or b"").splitlines()}.difference(stacked)):
-                return False
-        return bool(judgement.sites)
 
     def _relevant(self, info: PatchInfo, contents: Contents) -> Contents:
         """Those of the changed files that a judgement of the patch may read."""
@@ -139,14 +119,22 @@ class Series:
         return _named(names)
 
 
+def _is_independent(judgement: Judgement, earlier: Sequence[Judgement]) -> bool:
+    """Whether a patch applies in full, away from the places of earlier ones, and uses no name that they bring."""
+    if judgement.state is not State.APPLIED or any(goal.held_before for goal in judgement.goals):
+        return False
+    changing = [each for each in earlier if each.contents]
+    if any(not each.sites or _meets(judgement, each) for each in changing):
+        return False
+    brought = {(change.path, name) for each in changing for change in each.changes for name in change.new_names}
+    used = ((change.path, name) for change in judgement.changes for name in change.names)
+    return bool(judgement.sites) and brought.isdisjoint(used)
+
+
 def _meets(one: Judgement, other: Judgement) -> bool:
     """Whether two patches have sites in one definition, or in one that contains the other."""
     pairs = [(f"{a.path}:{a.symbol}.", f"{b.path}:{b.symbol}.") for a in one.sites for b in other.sites]
     return any(a.startswith(b.removesuffix(":.")) or b.startswith(a.removesuffix(":.")) for a, b in pairs)
-
-
-def _words(lines: Iterable[bytes]) -> set[bytes]:
-    return {word for line in lines for word in _WORD.findall(line.partition(b"#")[0])}
 
 
 def _blocked(info: PatchInfo, earlier: Sequence[PatchReport]) -> Judgement | None:

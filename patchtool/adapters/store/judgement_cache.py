@@ -102,9 +102,13 @@ def _judgement(plain: dict[str, Any]) -> Judgement:
             "goals": tuple(GoalEvidence(**item) for item in plain["goals"]),
             "sites": tuple(Site(**item) for item in plain["sites"]),
             "candidates": tuple(Candidate(**item) for item in plain["candidates"]),
-            "changes": tuple(Change(**item) for item in plain["changes"]),
+            "changes": tuple(Change(**{**item, **_tuples(item, "names", "new_names")}) for item in plain["changes"]),
             "contents": {path: None if data is None else b64decode(data) for path, data in plain["contents"].items()},
             "notes": tuple(plain["notes"]),
             "looked_up": tuple((path, blob) for path, blob in plain["looked_up"]),
         }
     )
+
+
+def _tuples(plain: dict[str, Any], *names: str) -> dict[str, tuple[str, ...]]:
+    return {name: tuple(plain[name]) for name in names}
