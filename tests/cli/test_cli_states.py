@@ -91,7 +91,7 @@ def test_conflict_names_the_nearest_code_and_the_next_command(
     assert answer.code == 3
     assert "kv_copy_override: conflict" in answer.out
     assert f"nearest: {POOL}:" in answer.out
-    assert "hint: patchtool explain kv_copy_override" in answer.out
+    assert f"next: patchtool explain kv_copy_override --tree {tree}" in answer.out
 
 
 def test_patch_whose_requirement_failed_is_blocked(cli: CommandLine) -> None:

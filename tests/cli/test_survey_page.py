@@ -208,6 +208,7 @@ def test_data_has_all_evidence() -> None:
         "name": "the slots are looked up",
         "held_before": False,
         "held_after": False,
+        "held_on_disk": None,
         "evidence": "not there",
     }
     moved = data["findings"][data["grid"][1][2]]
