@@ -71,7 +71,7 @@ def use_color(options: OutputOptions) -> bool:
 
 
 def silence_stdout() -> None:
-    """Point stdout, which was closed, to the null device, so that Python does not complain at exit."""
+    """Point stdout, which cannot be written to, to the null device, so that Python does not complain at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
@@ -103,6 +103,10 @@ def _json(document: dict[str, Any]) -> str:
 
 
 def _write(text: str) -> None:
-    sys.stdout.flush()
-    sys.stdout.buffer.write(text.encode("utf-8", "surrogateescape"))  # upstream's bytes go out as they came in
-    sys.stdout.buffer.flush()
+    try:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(text.encode("utf-8", "surrogateescape"))  # upstream's bytes go out as they came in
+        sys.stdout.buffer.flush()
+    except OSError:
+        silence_stdout()  # what is left in the buffer would fail again at exit, with an exit code of Python's own
+        raise

@@ -259,13 +259,14 @@ def test_unusable_store_exits_4(cli: CommandLine) -> None:
     assert "Traceback" not in answer.err
 
 
-def test_full_disk_exits_4(cli: CommandLine) -> None:
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_full_disk_exits_4(cli: CommandLine, unbuffered: str) -> None:
     with Path("/dev/full").open("wb") as full:
         done = subprocess.run(
             cli.command("status"),
             stdout=full,
             stderr=subprocess.PIPE,
-            env=cli.environment,
+            env=cli.environment | {"PYTHONUNBUFFERED": unbuffered},
             cwd=cli.project,
             check=False,
         )
