@@ -34,13 +34,14 @@ held_locks: set[int] = set()
 run and still writes, the lock is held."""
 
 
-def safe_join(root: Path, path: str, *, follow: bool = False) -> Path:
+def safe_join(root: Path, path: str, *, follow: bool = False, real: set[str] | None = None) -> Path:
     """Join a folder and an untrusted path, and refuse a result outside of the folder.
 
     Args:
         root: The folder; it may itself be reached through symlinks.
         path: Relative, with forward slashes; the file need not exist.
         follow: Allow symlinks in the folder to lead out of it; for reading only.
+        real: Folders that are known not to be symlinks, for a reader of many paths; those that are found are added.
 
     Raises:
         RefusedError: The path is empty or absolute, has ``..``, a backslash or NUL, or leads out through a symlink.
@@ -51,10 +52,17 @@ def safe_join(root: Path, path: str, *, follow: bool = False) -> Path:
     joined = Path(f"{os.fspath(root)}/{'/'.join(parts)}")  # `joinpath` takes three times as long
     if follow:
         return joined
+    known = set() if real is None else real
     prefix = os.fspath(root)
-    for part in parts:  # only a symlink can lead out; resolving every path takes ten times as long as looking for one
-        prefix = os.path.join(prefix, part)  # noqa: PTH118 -- a proof joins over a thousand paths
-        if os.path.islink(prefix) and not _resolved(joined).is_relative_to(root.resolve()):  # noqa: PTH114
+    for depth, part in enumerate(parts, start=1):
+        prefix = f"{prefix}/{part}"
+        if prefix in known:
+            continue
+        # Only a symlink can lead out; resolving every path takes ten times as long as looking for one.
+        if not os.path.islink(prefix):  # noqa: PTH114
+            if depth < len(parts):
+                known.add(prefix)
+        elif not _resolved(joined).is_relative_to(root.resolve()):
             raise RefusedError(
                 f"{path!r} leads out of {root} through a symlink", hint="replace the symlink by a real folder"
             )

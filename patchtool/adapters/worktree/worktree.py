@@ -51,6 +51,7 @@ class Worktree:
     known: tuple[Release, ...] = ()
     placed: Release | None = None
     _endings: dict[str, str] = field(default_factory=dict, compare=False, repr=False)
+    _real_folders: set[str] = field(default_factory=set, compare=False, repr=False)
 
     @property
     def base(self) -> Path:
@@ -125,7 +126,8 @@ class Worktree:
         if not path.startswith(_LAYOUT):
             return None
         # An installer may have made every file a link into its cache; what git checks out leads nowhere else.
-        file = safe_join(self.base, path.removeprefix(_LAYOUT), follow=self.checkout is None)
+        follow = self.checkout is None
+        file = safe_join(self.base, path.removeprefix(_LAYOUT), follow=follow, real=self._real_folders)
         return read_regular(file)
 
     def line_endings(self, raw: dict[str, bytes]) -> dict[str, str]:
