@@ -15,4 +15,4 @@ USE = "put the patches beside package.py, and the lines of patches.py into its c
 
 def export(series: ExportedSeries) -> Mapping[str, bytes]:
     """Return the patches and the directives for ``package.py``."""
-    return patches_with_snippet(series, "spack.py", "patches.py")
+    return patches_with_snippet(series, "package.py.jinja", "patches.py")
