@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from patchtool.cli.reports.text import error_text, report_text
@@ -30,26 +31,22 @@ def show(report: Report, options: OutputOptions, *, markdown: bool = False) -> i
     Returns:
         The report's exit code.
     """
-    try:
+    with suppress(BrokenPipeError):
         if report.kind == "diff" and not options.quiet and not options.json:
             # Notes go to stderr, so that stdout is a diff and nothing else.
             sys.stderr.write(shown("".join(f"note: {note}\n" for note in report.notes)))
         _write(_formatted(report, options, markdown))
-    except BrokenPipeError:
-        silence_stdout()
     return int(report.exit_code)
 
 
 def show_error(error: PatchtoolError, verb: str | None, *, as_json: bool) -> int:
     """Write an error to stderr, and to stdout as JSON where that is wanted; give its exit code."""
-    try:
+    with suppress(BrokenPipeError):
         if as_json:
             body = {"message": error.message, "cause": error.cause, "hint": error.hint}
             _write(_json({"schema": SCHEMA, "verb": verb, "exit_code": int(error.exit_code), "error": body}))
         text = shown(error_text(error))
         sys.stderr.write(without_commands(text) if os.environ.get("GITHUB_ACTIONS") else text)
-    except BrokenPipeError:
-        silence_stdout()
     return int(error.exit_code)
 
 
@@ -70,7 +67,7 @@ def use_color(options: OutputOptions) -> bool:
     return options.color and not options.json and sys.stdout.isatty() and not plain
 
 
-def silence_stdout() -> None:
+def _silence_stdout() -> None:
     """Point stdout, which cannot be written to, to the null device, so that Python does not complain at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
@@ -108,5 +105,5 @@ def _write(text: str) -> None:
         sys.stdout.buffer.write(text.encode("utf-8", "surrogateescape"))  # upstream's bytes go out as they came in
         sys.stdout.buffer.flush()
     except OSError:
-        silence_stdout()  # what is left in the buffer would fail again at exit, with an exit code of Python's own
+        _silence_stdout()  # what is left in the buffer would fail again at exit, with an exit code of Python's own
         raise
