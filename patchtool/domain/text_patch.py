@@ -1,0 +1,98 @@
+"""A text patch: what it does to each file on the pin, and what becomes of that on another tree."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import NamedTuple
+
+REGULAR = "100644"
+"""Git's mode of a plain file."""
+SYMLINK = "120000"
+"""Git's mode of a symbolic link, whose blob is its target."""
+
+
+class FileChange(NamedTuple):
+    """What a text patch does to one file of the tree that it was made for.
+
+    Args:
+        path: In the git layout, after the change; for a deleted file its path before.
+        base: The bytes before, or None for a new file; those of a symbolic link are its target.
+        patched: The bytes after, or None for a deleted file.
+        old_path: The path before where the patch renames the file, or empty.
+        base_mode: Git's mode before, such as ``100644``; empty for a new file.
+        patched_mode: Git's mode after; empty for a deleted file.
+    """
+
+    path: str
+    base: bytes | None
+    patched: bytes | None
+    old_path: str = ""
+    base_mode: str = REGULAR
+    patched_mode: str = REGULAR
+
+    @property
+    def source_path(self) -> str:
+        """The path before the change."""
+        return self.old_path or self.path
+
+
+class CarryOutcome(str, Enum):
+    """What a change, or a hunk of it, came to on another tree."""
+
+    EXACT = "exact"
+    """The file there is the one that the patch was made for."""
+    MERGED = "merged"
+    """A three-way merge of lines, without a conflict."""
+    STRUCTURAL = "structural"
+    """Carried by the structure of the code: a person should look at it."""
+    LANDED = "landed"
+    """The tree has it."""
+    PARTIAL = "partial"
+    """The tree has a part of it; the result has the rest."""
+    OBSOLETE = "obsolete"
+    """The code that it changes is gone, and what it adds is not there."""
+    CONFLICT = "conflict"
+    """It cannot be carried without doubt."""
+
+    @property
+    def changes_file(self) -> bool:
+        """Whether the resulting bytes differ from the tree's."""
+        return self in (CarryOutcome.EXACT, CarryOutcome.MERGED, CarryOutcome.STRUCTURAL, CarryOutcome.PARTIAL)
+
+
+class HunkFinding(NamedTuple):
+    """What became of one hunk.
+
+    Args:
+        header: As in the diff, ``@@ -1,2 +1,3 @@``; empty for a change of a whole file.
+        outcome: What it came to.
+        reason: A short code such as ``changed-on-both-sides``; empty where the outcome needs no explanation.
+        path: The file in the tree that it was carried to.
+        line: One-based line there, or 0 where there is none.
+        evidence: What shows the outcome, one sentence.
+    """
+
+    header: str
+    outcome: CarryOutcome
+    reason: str = ""
+    path: str = ""
+    line: int = 0
+    evidence: str = ""
+
+
+class CarriedFile(NamedTuple):
+    """A change of one file, carried to another tree; a value, never an exception.
+
+    Args:
+        outcome: What it came to.
+        data: The file's bytes with the change; None where it is deleted. Those of the tree if the outcome changes nothing.
+        hunks: What became of each hunk.
+        reason: A short code, as of a hunk.
+        detail: The explanation, one sentence.
+    """
+
+    outcome: CarryOutcome
+    data: bytes | None
+    hunks: tuple[HunkFinding, ...] = ()
+    reason: str = ""
+    detail: str = ""
