@@ -85,7 +85,7 @@ class CarriedFile(NamedTuple):
 
     Args:
         outcome: What it came to.
-        data: The file's bytes with the change; None where it is deleted. Those of the tree if the outcome changes nothing.
+        data: The file's bytes with the change, or those of the tree if the outcome changes nothing; None for no file.
         hunks: What became of each hunk.
         reason: A short code, as of a hunk.
         detail: The explanation, one sentence.
