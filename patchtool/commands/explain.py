@@ -69,7 +69,7 @@ def _match(session: Session, stored: StoredRelease) -> Match | None:
 
 def _with_commit(session: Session, stored: StoredRelease, patch: PatchReport, commit: Release | None = None) -> Report:
     """The report on a commit of upstream, or on a release built from one, with the commit that changed the state."""
-    from patchtool.workflow.upstream_history import changed_by
+    from patchtool.workflow.state_changes import changed_by
 
     upstream = upstream_report(stored)
     try:

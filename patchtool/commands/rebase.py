@@ -19,7 +19,8 @@ from patchtool.domain.release import Release
 from patchtool.domain.report import Report
 from patchtool.domain.state import Proof
 from patchtool.workflow.acquire import ArtifactHashes, artifact_hashes
-from patchtool.workflow.lock_comparison import accept, compare_with_lock, record, with_recorded_locations
+from patchtool.workflow.lock_comparison import accept, compare_with_lock, record
+from patchtool.workflow.prepared_series import prepared
 from patchtool.workflow.proofs import record_of, unproven, with_proofs
 from patchtool.workflow.rebase_plan import plan_rebase
 from patchtool.workflow.releases import ensure_release, find_release, index_releases, upstream_report
@@ -149,7 +150,7 @@ def _render_accepted(
     session: Session, patches: Sequence[PatchInfo], stored: StoredRelease, accepted: Sequence[str], reason: str
 ) -> Rendering:
     lock, release = session.project.lock, stored.release
-    patches = with_recorded_locations(patches, lock, release)
+    patches = prepared(session, release, patches)
     rendering = render(patches, session.store.tree(stored.commit), release, session.cache)
     rendering = compare_with_lock(rendering, accept(lock, release, accepted, reason), release)
     rendering = with_proofs(session, rendering, session.store.tree(stored.commit), release)

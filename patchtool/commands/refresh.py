@@ -9,7 +9,8 @@ from patchtool.adapters.project.transaction import write_all
 from patchtool.domain.errors import ExitCode
 from patchtool.domain.report import Report
 from patchtool.workflow.commits import save_rendering
-from patchtool.workflow.lock_comparison import record, with_recorded_locations
+from patchtool.workflow.lock_comparison import record
+from patchtool.workflow.prepared_series import prepared
 from patchtool.workflow.releases import pinned_release, upstream_report
 from patchtool.workflow.rendering import render, select_patches
 from patchtool.workflow.session import Session
@@ -29,7 +30,7 @@ def refresh(session: Session, names: Sequence[str]) -> Report:
 def _refresh(session: Session, project: Project, names: Sequence[str]) -> Report:
     select_patches(project.patches, names)
     stored = pinned_release(session)
-    patches = with_recorded_locations(project.patches, project.lock, stored.release)
+    patches = prepared(session, stored.release)
     rendering = render(patches, session.store.tree(stored.commit), stored.release, session.cache)
     old = project.lock.releases.get(stored.release)
     recorded = {name: patch.digest for name, patch in old.patches.items()} if old else {}

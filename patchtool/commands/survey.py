@@ -85,7 +85,7 @@ def _with_commit(session: Session, change: StateChange) -> StateChange:
     """The change with the commit that made it, where both ends of it are commits."""
     if not change.release.commit or not change.previous.commit:
         return change
-    from patchtool.workflow.upstream_history import changed_between
+    from patchtool.workflow.state_changes import changed_between
 
     (info,) = select_patches(session.project.patches, (change.patch,))
     return change._replace(by=changed_between(session, info, change.previous, change.release))

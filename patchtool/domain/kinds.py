@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 KINDS = {
     "codemod.py": "patchtool.semantic.kind:SemanticKind",
+    "*.patch": "patchtool.textual.kind:TextKind",
 }
 """Module and class of each kind, by a shell pattern for the name of its file; ``new`` scaffolds the first kind."""
 

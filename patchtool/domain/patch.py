@@ -10,6 +10,7 @@ from patchtool.domain.state import DiskState, Proof, State
 if TYPE_CHECKING:
     from patchtool.domain import document_parts, documents
     from patchtool.domain.release import Release
+    from patchtool.domain.text_patch import TextSource
 
 
 class PatchInfo(NamedTuple):
@@ -35,6 +36,9 @@ class PatchInfo(NamedTuple):
         deleted: Those of the targets that it deletes, from its folder ``deleted``.
         at: ``path:Symbol`` of its scope where the user moved it with ``--at``, or empty.
         kinds: The kinds of its scopes that the lock has for it as it is, by symbol; None where it has none.
+        date: Date and time of the author of a text patch, ISO 8601, or empty.
+        base: The release that a text patch was made for, where that is not the pin, or empty.
+        text: Where the change of a text patch comes from; None for other kinds.
     """
 
     name: str
@@ -56,6 +60,9 @@ class PatchInfo(NamedTuple):
     kinds: Mapping[str, str] | None = None
     bug: str = ""
     forwarded: str = ""
+    date: str = ""
+    base: str = ""
+    text: TextSource | None = None
 
     def relocated(self, at: str) -> PatchInfo:
         """Return the patch with its scope at ``path:Symbol``, or unchanged if that is empty."""
@@ -71,6 +78,11 @@ class PatchInfo(NamedTuple):
             "upstream": self.applied_upstream,
             "requires": list(self.requires),
         }
+
+    @property
+    def is_text(self) -> bool:
+        """Whether it is a text patch: a diff, stated in ``<name>.patch``."""
+        return self.source_file.endswith(".patch")
 
     @property
     def edited(self) -> tuple[str, ...]:
@@ -156,6 +168,7 @@ class Change(NamedTuple):
         edit: Identifies the lines that are added and removed, wherever in the file they are.
         names: The names in the code of added lines.
         new_names: Those of them that the file did not have.
+        mode: Git's mode with the patch, where it sets another one than the file has; ``120000`` for a symbolic link.
     """
 
     path: str
@@ -166,6 +179,7 @@ class Change(NamedTuple):
     edit: str = ""
     names: tuple[str, ...] = ()
     new_names: tuple[str, ...] = ()
+    mode: str = ""
 
 
 class Judgement(NamedTuple):
@@ -208,6 +222,11 @@ class Judgement(NamedTuple):
     searched_tree: bool = False
     looked_up: tuple[tuple[str, str], ...] = ()
     kinds: Mapping[str, str] = {}
+
+    @property
+    def modes(self) -> dict[str, str]:
+        """Git's modes of the files whose mode the patch sets, by path."""
+        return {change.path: change.mode for change in self.changes if change.mode}
 
     def with_state(self, state: State, reason: str, detail: str) -> Judgement:
         """Return the judgement with another state, and without changes unless that state changes the tree."""

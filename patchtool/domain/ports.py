@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -23,6 +23,14 @@ class Tree(Protocol):
 
     def containing(self, word: str) -> list[str]:
         """Return the paths of Python files that contain a word, sorted; slow, for `explain` only."""
+
+
+@runtime_checkable
+class TreeWithModes(Protocol):
+    """A tree that tells modes, and has symbolic links."""
+
+    def entries(self, paths: Iterable[str]) -> Mapping[str, tuple[str, bytes]]:
+        """Return git's mode and the bytes of those paths that are files or symbolic links; a link's are its target."""
 
 
 class PatchKind(Protocol):

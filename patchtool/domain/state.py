@@ -15,6 +15,7 @@ class State(str, Enum):
     PARTIAL = "partial"
     ABSENT = "absent"
     DRIFTED = "drifted"
+    OBSOLETE = "obsolete"
     CONFLICT = "conflict"
     AMBIGUOUS = "ambiguous"
     BLOCKED = "blocked"
@@ -30,7 +31,7 @@ class State(str, Enum):
         """The exit code of a run with a patch in this state."""
         if self in (State.CONFLICT, State.AMBIGUOUS, State.BLOCKED, State.CRASHED):
             return ExitCode.CONFLICT
-        return ExitCode.FINDINGS if self is State.DRIFTED else ExitCode.OK
+        return ExitCode.FINDINGS if self in (State.DRIFTED, State.OBSOLETE) else ExitCode.OK
 
 
 class DiskState(str, Enum):
@@ -42,6 +43,7 @@ class DiskState(str, Enum):
     EDITED = "edited"
     LANDED = "landed"
     ABSENT = "absent"
+    OBSOLETE = "obsolete"
     CONFLICT = "conflict"
     AMBIGUOUS = "ambiguous"
     BLOCKED = "blocked"
@@ -55,7 +57,7 @@ class DiskState(str, Enum):
     @property
     def exit_code(self) -> ExitCode:
         """The exit code of a run with a patch in this state."""
-        if self in (DiskState.NOT_APPLIED, DiskState.OUTDATED, DiskState.EDITED):
+        if self in (DiskState.NOT_APPLIED, DiskState.OUTDATED, DiskState.EDITED, DiskState.OBSOLETE):
             return ExitCode.FINDINGS
         return ExitCode.OK if self.has_fix else ExitCode.CONFLICT
 

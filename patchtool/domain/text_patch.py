@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 REGULAR = "100644"
 """Git's mode of a plain file."""
@@ -96,3 +99,41 @@ class CarriedFile(NamedTuple):
     hunks: tuple[HunkFinding, ...] = ()
     reason: str = ""
     detail: str = ""
+
+
+class TextChange(NamedTuple):
+    """What a text patch does to the tree that it was made for.
+
+    Args:
+        files: Each file that it changes.
+        problem: Why it does not apply to that tree exactly, one sentence; empty if it does.
+    """
+
+    files: tuple[FileChange, ...] = ()
+    problem: str = ""
+
+
+class TextSource:
+    """Where the change of a text patch comes from: it is read only where no judgement of the patch is kept.
+
+    Args:
+        key: Identifies the tree that the patch was made for.
+        read: Reads the change.
+    """
+
+    def __init__(self, key: str, read: Callable[[], TextChange]) -> None:
+        self.key = key
+        self._read = read
+
+    def change(self) -> TextChange:
+        """Read the change."""
+        return self._read()
+
+    def __reduce__(self) -> tuple[Callable[[str, TextChange], TextSource], tuple[str, TextChange]]:
+        """Give a worker the change itself: the store is not its to read."""
+        return known_source, (self.key, self.change())
+
+
+def known_source(key: str, change: TextChange) -> TextSource:
+    """Make the source of a change that is at hand."""
+    return TextSource(key, lambda: change)

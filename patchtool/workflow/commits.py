@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from patchtool.adapters.git.commits import PatchCommit, import_stream
 from patchtool.adapters.git.plumbing import Git
 from patchtool.adapters.store.records import StoredRelease
 from patchtool.domain.objects import MISSING
+from patchtool.domain.patch import PatchReport
 from patchtool.domain.release import Release
+from patchtool.workflow.dates import author_date
 from patchtool.workflow.rendering import Rendering
 
 
@@ -19,22 +21,32 @@ def branch_name(release: Release) -> str:
 
 def patch_commits(rendering: Rendering) -> list[PatchCommit]:
     """One commit for each patch that changes the tree, in order."""
-    return [
-        PatchCommit(
-            subject=patch.info.title,
-            body=patch.info.reason,
-            author=patch.info.author,
-            trailers=(
-                *((("Origin", patch.info.origin),) if patch.info.origin else ()),
-                ("Patchtool-Patch", patch.info.name),
-                ("Patchtool-Digest", f"sha256:{patch.info.digest}"),
-            ),
-            contents=patch.judgement.contents,
-            added=frozenset(c.path for c in patch.judgement.changes if c.before == MISSING),
-        )
-        for patch in rendering.patches
-        if patch.judgement.contents
-    ]
+    modes: dict[str, str] = {}
+    commits = []
+    for patch in rendering.patches:
+        if patch.judgement.contents:
+            modes |= patch.judgement.modes
+            commits.append(_patch_commit(patch, modes))
+    return commits
+
+
+def _patch_commit(patch: PatchReport, modes: Mapping[str, str]) -> PatchCommit:
+    """The commit of one patch, given the modes that it and the patches before it set."""
+    info, found = patch.info, patch.judgement
+    return PatchCommit(
+        subject=info.title,
+        body=info.reason,
+        author=info.author,
+        trailers=(
+            *((("Origin", info.origin),) if info.origin else ()),
+            ("Patchtool-Patch", info.name),
+            ("Patchtool-Digest", f"sha256:{info.digest}"),
+        ),
+        contents=found.contents,
+        added=frozenset(c.path for c in found.changes if c.before == MISSING),
+        date=author_date(info.date),
+        modes={path: modes[path] for path, data in found.contents.items() if path in modes and data is not None},
+    )
 
 
 def commit_rendering(git: Git, stored: StoredRelease, rendering: Rendering) -> str:

@@ -41,6 +41,14 @@ def last_update(info: PatchInfo) -> int:
     return int(day.replace(tzinfo=timezone.utc).timestamp())
 
 
+def author_date(text: str) -> str:
+    """A date of ``patch.toml`` as git has it, ``<seconds> <zone>``; empty for none."""
+    if not text:
+        return ""
+    moment = datetime.fromisoformat(text)
+    return f"{int(moment.timestamp())} {moment:%z}"
+
+
 def source_date_epoch() -> int | None:
     """The date that the environment prescribes for everything that is written.
 

@@ -24,6 +24,7 @@ _WORST_FIRST = (
     DiskState.CONFLICT,
     DiskState.AMBIGUOUS,
     DiskState.BLOCKED,
+    DiskState.OBSOLETE,
     DiskState.EDITED,
     DiskState.OUTDATED,
     DiskState.NOT_APPLIED,
@@ -68,7 +69,7 @@ class DiskAnswer(NamedTuple):
         """The command that leads on; None where there is nothing to do."""
         by_state = self._by_state()
         tree = quote(str(self.folder))
-        for state in _WORST_FIRST[:4]:
+        for state in _WORST_FIRST[:5]:
             if state in by_state:
                 return f"patchtool explain {by_state[state][0]} --tree {tree}"
         release = self.worktree.release

@@ -17,6 +17,7 @@ from patchtool.workflow.tree_base import TreeBase, locked_ids, release_base
 _OTHERWISE = {
     State.LANDED: DiskState.LANDED,
     State.ABSENT: DiskState.ABSENT,
+    State.OBSOLETE: DiskState.OBSOLETE,
     State.CONFLICT: DiskState.CONFLICT,
     State.AMBIGUOUS: DiskState.AMBIGUOUS,
     State.BLOCKED: DiskState.BLOCKED,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 
 from patchtool.adapters.store.records import StoredRelease
 from patchtool.domain.lock import Lock, LockedPatch, LockedRelease
@@ -10,6 +10,7 @@ from patchtool.domain.patch import Judgement, PatchInfo, PatchReport
 from patchtool.domain.ports import Tree
 from patchtool.domain.release import Release
 from patchtool.domain.state import Proof, State
+from patchtool.workflow.prepared_series import prepared
 from patchtool.workflow.proofs import tests_of, with_proofs
 from patchtool.workflow.rendering import Rendering, render
 from patchtool.workflow.session import Session
@@ -34,28 +35,9 @@ def render_series(
     """
     project = session.project
     if rendered is None:
-        located = with_recorded_locations(project.patches if patches is None else patches, project.lock, release)
-        rendered = render(located, tree, release, session.cache)
+        rendered = render(prepared(session, release, patches), tree, release, session.cache)
     rendering = compare_with_lock(rendered, project.lock, release)
     return with_proofs(session, rendering, tree, release)
-
-
-def with_recorded_locations(patches: Sequence[PatchInfo], lock: Lock, release: Release | None) -> tuple[PatchInfo, ...]:
-    """The series with what the lock has for it as it is.
-
-    That is the scopes that ``rebase --at`` located when the release was recorded, and the kinds of scopes on that
-    release, else on the one that the lock was written for.
-    """
-    recorded = lock.releases.get(release) if release else None
-    scopes = {name: patch.at for name, patch in recorded.patches.items()} if recorded else {}
-    pinned = lock.releases.get(lock.pin) if lock.pin else None
-    kinds: dict[str, Mapping[str, str]] = {}
-    for locked in (each for each in (pinned, recorded) if each is not None):
-        kinds |= {f"{name} {patch.digest}": patch.kinds for name, patch in locked.patches.items()}
-    return tuple(
-        info.relocated(info.at or scopes.get(info.name, ""))._replace(kinds=kinds.get(f"{info.name} {info.digest}"))
-        for info in patches
-    )
 
 
 def compare_with_lock(rendering: Rendering, lock: Lock, release: Release | None) -> Rendering:

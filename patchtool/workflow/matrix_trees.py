@@ -12,7 +12,7 @@ from patchtool.domain.ports import Tree
 from patchtool.domain.release import Release
 from patchtool.matrix.planning.matrix_file import Matrix
 from patchtool.matrix.release_trees import ReleaseTrees
-from patchtool.workflow.lock_comparison import with_recorded_locations
+from patchtool.workflow.prepared_series import prepared
 from patchtool.workflow.releases import named_release
 from patchtool.workflow.rendering import render
 from patchtool.workflow.session import Session
@@ -91,7 +91,7 @@ def render_subsets(session: Session, base: BaseTree, subsets: Iterable[tuple[str
         base: The tree.
         subsets: Names of patches, in series order.
     """
-    patches = with_recorded_locations(session.project.patches, session.project.lock, base.release)
+    patches = prepared(session, base.release)
     overlays: dict[tuple[str, ...], dict[str, bytes]] = {}
     for subset in subsets:
         chosen = [info for info in patches if info.name in subset]

@@ -14,6 +14,7 @@ from patchtool.domain.kinds import kind_of
 from patchtool.domain.patch import PatchInfo
 from patchtool.domain.ports import Tree
 from patchtool.domain.release import Release
+from patchtool.workflow.prepared_series import bound
 from patchtool.workflow.rendering import Rendering, cached_rendering, predates, render
 from patchtool.workflow.session import Session
 
@@ -29,8 +30,8 @@ def render_many(session: Session, releases: Sequence[Release], trees: Sequence[T
     Returns:
         The renderings, in the same order.
     """
-    patches, cache = session.project.patches, session.cache
-    renderings = _cached(session, releases, trees)
+    patches, cache = bound(session), session.cache
+    renderings = _cached(session, patches, releases, trees)
     missing = [index for index, rendering in enumerate(renderings) if rendering is None]
     rendered = _spread(patches, cache, [trees[index] for index in missing], [releases[index] for index in missing])
     for done, rendering in enumerate(rendered):
@@ -39,9 +40,11 @@ def render_many(session: Session, releases: Sequence[Release], trees: Sequence[T
     return [rendering for rendering in renderings if rendering is not None]
 
 
-def _cached(session: Session, releases: Sequence[Release], trees: Sequence[Tree]) -> list[Rendering | None]:
+def _cached(
+    session: Session, patches: Sequence[PatchInfo], releases: Sequence[Release], trees: Sequence[Tree]
+) -> list[Rendering | None]:
     """Renderings from kept judgements; neighbouring commits with the same files have the same one."""
-    patches, footprint = session.project.patches, session.footprint
+    footprint = session.footprint
     known: dict[tuple[object, ...], Rendering] = {}
     renderings: list[Rendering | None] = []
     for release, tree in zip(releases, trees):

@@ -9,6 +9,7 @@ from patchtool.domain.patch import PatchInfo
 from patchtool.domain.rebase import RebasePlan, RebaseStep
 from patchtool.domain.release import Release
 from patchtool.workflow.lock_comparison import render_series
+from patchtool.workflow.prepared_series import bound, start_of
 from patchtool.workflow.rendering import Rendering, render
 from patchtool.workflow.session import Session
 
@@ -21,7 +22,7 @@ def plan_rebase(session: Session, to: Release, rendering: Rendering) -> RebasePl
         to: The release.
         rendering: The series on that release.
     """
-    start = _start(session)
+    start = start_of(session)
     before = _states_on(session, start)
     steps = []
     for patch in rendering.patches:
@@ -30,12 +31,6 @@ def plan_rebase(session: Session, to: Release, rendering: Rendering) -> RebasePl
         changed_on = _fails_since(session, patch.info, start, to) if failing else None
         steps.append(RebaseStep(name, before.get(name), state.value, changed_on))
     return RebasePlan(start, to, tuple(steps))
-
-
-def _start(session: Session) -> Release:
-    """The pinned release, or the lock's if a bot moved the pin without the lock."""
-    pin, lock = session.project.pin.release, session.project.lock
-    return lock.pin if lock.pin is not None and pin not in lock.releases else pin
 
 
 def _states_on(session: Session, release: Release) -> Mapping[str, str]:
@@ -61,7 +56,7 @@ def _fails_since(session: Session, info: PatchInfo, start: Release, to: Release)
         stored = session.store.release(release)
         if stored is None:
             continue
-        rendering = render(session.project.patches, session.store.tree(stored.commit), release, session.cache)
+        rendering = render(bound(session), session.store.tree(stored.commit), release, session.cache)
         if rendering.patch(info.name).judgement.state.exit_code >= ExitCode.CONFLICT:
             return release
     return None
@@ -69,7 +64,7 @@ def _fails_since(session: Session, info: PatchInfo, start: Release, to: Release)
 
 def _failing_commit(session: Session, info: PatchInfo, to: Release) -> Release | None:
     """The commit since which the patch has the state that it has on a commit, in the history of the git upstream."""
-    from patchtool.workflow.upstream_history import changed_by  # late: only a failing patch needs the history
+    from patchtool.workflow.state_changes import changed_by  # late: only a failing patch needs the history
 
     try:
         found = changed_by(session, info, to)

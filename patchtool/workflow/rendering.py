@@ -22,6 +22,8 @@ from patchtool.domain.patch import Change, Judgement, PatchInfo, PatchReport
 from patchtool.domain.ports import Tree
 from patchtool.domain.release import Release
 from patchtool.domain.state import State
+from patchtool.domain.text_patch import REGULAR
+from patchtool.domain.trees import entries_of
 from patchtool.workflow.line_counts import line_counts
 from patchtool.workflow.siblings import Series
 
@@ -71,17 +73,20 @@ class OverlayTree:
     Args:
         base: The tree below.
         contents: New bytes by path; None for a file that is deleted.
+        modes: Git's modes of those of them that have another one than below.
     """
 
     base: Tree
     contents: Mapping[str, bytes | None] = field(default_factory=dict)
+    modes: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def snapshot(self) -> str:
         """What identifies all files; empty where the tree below is no commit."""
         commit: str = getattr(self.base, "commit", "")
         changed = {path: None if data is None else blob_id(data) for path, data in self.contents.items()}
-        return f"{commit} {json.dumps(changed, sort_keys=True)}" if commit else ""
+        modes = f" {json.dumps(dict(self.modes), sort_keys=True)}" if self.modes else ""
+        return f"{commit} {json.dumps(changed, sort_keys=True)}{modes}" if commit else ""
 
     def blob_ids(self, paths: Iterable[str]) -> Mapping[str, str]:
         """Git blob ids of those paths that exist."""
@@ -93,6 +98,15 @@ class OverlayTree:
     def read(self, path: str) -> bytes | None:
         """The file's bytes, or None."""
         return self.contents.get(path) if path in self.contents else self.base.read(path)
+
+    def entries(self, paths: Iterable[str]) -> Mapping[str, tuple[str, bytes]]:
+        """Mode and bytes of those paths that are files or symbolic links."""
+        wanted = list(paths)
+        below = entries_of(self.base, wanted)
+        replaced = {path: data for path in wanted if (data := self.contents.get(path)) is not None}
+        kept = {path: entry for path, entry in below.items() if path not in self.contents}
+        regular = (REGULAR, b"")
+        return kept | {p: (self.modes.get(p, below.get(p, regular)[0]), data) for p, data in replaced.items()}
 
     def containing(self, word: str) -> list[str]:
         """Paths of Python files that contain this word, sorted."""
@@ -120,7 +134,8 @@ def select_patches(
     return tuple(i for i in patches if (not only or i.name in only) and i.name not in skip)
 
 
-def _judge_now(info: PatchInfo, tree: Tree, release: Release | None) -> Judgement:
+def judge_now(info: PatchInfo, tree: Tree, release: Release | None) -> Judgement:
+    """Judge one patch on one tree, and count the lines that it changes; nothing is looked up in a cache."""
     judgement = kind_of(info.source_file).judge(info, tree, release)
     return judgement._replace(changes=tuple(_with_line_counts(c, judgement, tree) for c in judgement.changes))
 
@@ -149,7 +164,7 @@ def render(
     release: Release | None,
     cache: JudgementCache | None = None,
     *,
-    judge: Judge = _judge_now,
+    judge: Judge = judge_now,
 ) -> Rendering:
     """Judge every patch of a series, each on what the patches before it left; nothing is written.
 
@@ -162,10 +177,10 @@ def render(
     """
     ids = tree.blob_ids({path for info in patches for path in info.footprint})
 
-    def judge_on(info: PatchInfo, contents: Mapping[str, bytes | None]) -> Judgement:
+    def judge_on(info: PatchInfo, contents: Mapping[str, bytes | None], modes: Mapping[str, str]) -> Judgement:
         kept = {path: blob for path, blob in ids.items() if path not in contents}
         changed = {path: blob_id(data) for path, data in contents.items() if data is not None}
-        return _judge(info, OverlayTree(tree, contents), {**kept, **changed}, release, cache, judge)
+        return _judge(info, OverlayTree(tree, contents, modes), {**kept, **changed}, release, cache, judge)
 
     return Rendering(tuple(Series(judge_on, ids).judge(patches)))
 
@@ -203,7 +218,7 @@ def _judge(
     or the commit of the tree if it searched all of it. Before it is made that is not known, so all keys are tried. A
     judgement that looked further files up is kept by the commit as well: there they need not be compared.
     """
-    if cache is None:
+    if cache is None or (info.is_text and info.text is None):
         return judge(info, tree, release)
     whole = _key(info, ids, release, (), tree.snapshot) if tree.snapshot else None
     cached = cache.get(whole) if whole else None
@@ -215,7 +230,7 @@ def _judge(
     keys = [_key(info, ids, release, chosen) for chosen in paths]
     found = (judgement for key in dict.fromkeys(keys) if (judgement := cache.get(key)) is not None)
     cached = next((judgement for judgement in found if _still_there(judgement, tree)), None)
-    if cached is None and cache.only_kept and judge is _judge_now:
+    if cached is None and cache.only_kept and judge is not _not_cached and not info.is_text:
         raise RefusedError(
             f"no judgement of {info.name} on these files is kept, and --no-exec forbids to run its code",
             hint=f"review {info.source_file}, then leave out --no-exec",
@@ -249,6 +264,7 @@ def _key(
     """Hash what a judgement depends on: the patch, the blobs it reads, the tool, and the grammar of this Python."""
     parts = [_engine_digest(), sys.version.split()[0], info.digest, info.at, str(predates(release, info))]
     parts.append(json.dumps(info.kinds, sort_keys=True) if info.kinds is not None else "")
+    parts += [info.text.key] if info.text else []
     parts += [f"{path} {ids.get(path, '-')}" for path in paths]
     parts += [snapshot] if snapshot else []
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()

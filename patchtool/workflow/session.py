@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from patchtool.adapters.files import LOCK_TIMEOUT
 from patchtool.adapters.project.project import Project, open_project
@@ -18,6 +19,9 @@ from patchtool.domain.errors import EnvironmentFault, InputError
 from patchtool.domain.patch import Judgement
 from patchtool.domain.pin import GitSource
 from patchtool.domain.release import Release
+
+if TYPE_CHECKING:
+    from patchtool.domain.text_patch import TextChange
 
 Progress = Callable[[str, int, int], None]
 """Called with what is under way, how much of it is done and how much there is: bytes, releases or cells."""
@@ -51,6 +55,7 @@ class Session:
         no_exec: Whether no code of the series may be run, so that only kept judgements count.
         cache_writes: Whether judgements are cached for later runs; a dry run writes nothing.
         remarks: What the run found that the user should know, one sentence each.
+        text_changes: What text patches change, by name, for each release and series that this was needed for.
     """
 
     folder: Path | None = None
@@ -63,6 +68,7 @@ class Session:
     no_exec: bool = False
     cache_writes: bool = True
     remarks: list[str] = field(default_factory=list)
+    text_changes: dict[tuple[str, ...], Mapping[str, TextChange]] = field(default_factory=dict, repr=False)
 
     @cached_property
     def project(self) -> Project:

@@ -17,7 +17,9 @@ from patchtool.domain.state import State
 
 Contents = Mapping[str, bytes | None]
 """New bytes by path; None for a file that is deleted."""
-JudgeOn = Callable[[PatchInfo, Contents], Judgement]
+Modes = Mapping[str, str]
+"""Git's modes by path, of files whose mode a patch sets."""
+JudgeOn = Callable[[PatchInfo, Contents, Modes], Judgement]
 """Judges a patch on upstream's tree with these files replaced."""
 
 _SATISFIES_REQUIREMENT = (State.APPLIED, State.LANDED, State.PARTIAL, State.DRIFTED)
@@ -28,6 +30,7 @@ class _Layer(NamedTuple):
 
     patch: str
     contents: Contents
+    modes: Modes
 
 
 class Series:
@@ -46,14 +49,15 @@ class Series:
 
     def judge(self, patches: Sequence[PatchInfo]) -> list[PatchReport]:
         """Judge patches in order."""
-        layers = [_Layer("", {})]
+        layers = [_Layer("", {}, {})]
         reports: list[PatchReport] = []
         for info in patches:
             judgement = _blocked(info, reports) or self._in_series(info, layers, reports)
             if not info.requires and not judgement.notes and (shared := self._at_same_place(info, judgement, reports)):
                 judgement = _with_note(judgement, f"{_named(shared)} edits the same place")
             if judgement.contents:
-                layers.append(_Layer(info.name, {**layers[-1].contents, **judgement.contents}))
+                contents = {**layers[-1].contents, **judgement.contents}
+                layers.append(_Layer(info.name, contents, {**layers[-1].modes, **judgement.modes}))
             reports.append(PatchReport(info, judgement))
         return reports
 
@@ -72,10 +76,12 @@ class Series:
     def _on(self, info: PatchInfo, contents: Contents) -> Judgement:
         key = (info.name, *sorted(self._relevant(info, contents).items()))
         if key not in self._judgements:
-            self._judgements[key] = self._judge_on(info, contents)
+            self._judgements[key] = self._judge_on(info, contents, {})
         return self._judgements[key]
 
     def _in_series(self, info: PatchInfo, layers: Sequence[_Layer], earlier: Sequence[PatchReport]) -> Judgement:
+        if info.is_text:
+            return self._text_in_series(info, layers[-1], earlier)
         stacked = self._on(info, layers[-1].contents)
         if not self._relevant(info, layers[-1].contents) or stacked.state is State.CRASHED:
             return stacked
@@ -91,6 +97,17 @@ class Series:
             return stacked if stacked.contents else alone
         others = self._others(info, layers, {each.name for each in required})
         return _compare(upstream, alone, stacked, others)
+
+    def _text_in_series(self, info: PatchInfo, below: _Layer, earlier: Sequence[PatchReport]) -> Judgement:
+        """Judge a text patch on what is below it only: what it was made for has the patches before it, too."""
+        judgement = self._judge_on(info, below.contents, below.modes)
+        if judgement.state.exit_code < ExitCode.CONFLICT:
+            return judgement
+        failed = [each.info for each in earlier if each.judgement.state.exit_code >= ExitCode.CONFLICT]
+        below_it = [each.name for each in failed if not set(each.targets).isdisjoint(info.targets)]
+        if not below_it:
+            return judgement
+        return _with_note(judgement, f"{_named(below_it)} changes the same files and is not applied here")
 
     def _relevant(self, info: PatchInfo, contents: Contents) -> Contents:
         """Those of the changed files that a judgement of the patch may read."""

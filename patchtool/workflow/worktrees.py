@@ -17,8 +17,9 @@ from patchtool.domain.release import Release
 from patchtool.domain.report import UpstreamReport
 from patchtool.workflow.commits import patch_commits
 from patchtool.workflow.disk_states import SeriesOnDisk, series_on_disk
-from patchtool.workflow.lock_comparison import render_series, with_recorded_locations
+from patchtool.workflow.lock_comparison import render_series
 from patchtool.workflow.placing import known_releases, placed
+from patchtool.workflow.prepared_series import prepared
 from patchtool.workflow.proofs import proof_notes
 from patchtool.workflow.rendering import Rendering, select_patches
 from patchtool.workflow.session import Session
@@ -152,7 +153,7 @@ def look_at_worktree(session: Session, worktree: Worktree) -> RenderedWorktree:
 
 
 def _located(session: Session, worktree: Worktree, patches: Sequence[PatchInfo]) -> tuple[PatchInfo, ...]:
-    return with_recorded_locations(patches, session.project.lock, worktree.release)
+    return prepared(session, worktree.release, patches)
 
 
 def _rendered(

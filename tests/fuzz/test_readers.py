@@ -15,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from patchtool.adapters.git.diff_text import read_mail, split_diff
+from patchtool.adapters.diff_text import read_mail, split_diff
 from patchtool.adapters.git.filters import without_foreign_filters
 from patchtool.adapters.project.metadata import read_patch
 from patchtool.adapters.store.archive import open_archive

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from patchtool.adapters.git.plumbing import REGULAR
 from patchtool.domain.errors import EnvironmentFault
+from patchtool.domain.text_patch import SYMLINK
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -44,6 +46,7 @@ class CommitTree:
         self._remote = remote
         self.commit = commit
         self._blobs: dict[str, str | None] = dict(known or {})
+        self._entries: dict[str, tuple[str, str] | None] = {}
         self._contents: dict[str, bytes] = {}
         self._by_id = {} if contents is None else contents
 
@@ -55,6 +58,17 @@ class CommitTree:
             self._blobs |= {**dict.fromkeys(unknown), **self.git.blob_ids(self.commit, unknown)}
         return {path: blob for path in wanted if (blob := self._blobs[path]) is not None}
 
+    def entries(self, paths: Iterable[str]) -> Mapping[str, tuple[str, bytes]]:
+        """Mode and bytes of those paths that are files or symbolic links."""
+        wanted = [path for path in paths if path not in self._entries]
+        if wanted:
+            ahead = [path for path in self._blobs if path not in self._entries]
+            found = self.git.tree_entries(self.commit, {*wanted, *ahead})
+            self._entries |= {path: found.get(path) for path in (*wanted, *ahead)}
+        there = {p: e for p in paths if (e := self._entries[p]) is not None and e[0] in (*REGULAR, SYMLINK)}
+        self._read_blobs({blob for _, blob in there.values()})
+        return {path: (mode, self._by_id[blob]) for path, (mode, blob) in there.items()}
+
     def read(self, path: str) -> bytes | None:
         """The file's bytes, or None where it does not exist; reads ahead the files whose ids were looked up."""
         if path not in self._contents:
@@ -65,12 +79,16 @@ class CommitTree:
     def read_many(self, paths: Iterable[str]) -> Mapping[str, bytes]:
         """The bytes of those paths that exist as regular files."""
         blobs = self.blob_ids(paths)
-        self._read({blob for blob in blobs.values() if blob not in self._by_id})
-        lacking = {blob for blob in blobs.values() if blob not in self._by_id}
+        self._read_blobs(set(blobs.values()))
+        return {path: self._by_id[blob] for path, blob in blobs.items()}
+
+    def _read_blobs(self, blobs: Collection[str]) -> None:
+        """Read those blobs that were not read before, after fetching what a partial clone lacks."""
+        self._read({blob for blob in blobs if blob not in self._by_id})
+        lacking = {blob for blob in blobs if blob not in self._by_id}
         if lacking:
             self.fetch(lacking)
             self._read(lacking)
-        return {path: self._by_id[blob] for path, blob in blobs.items()}
 
     def _read(self, blobs: Collection[str]) -> None:
         self._by_id |= {blob: content for blob, (_, content) in self.git.objects(blobs).items()}

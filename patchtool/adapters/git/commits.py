@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from patchtool.domain.errors import InputError
@@ -33,6 +33,7 @@ class PatchCommit:
             file that the patch deletes.
         added: Those of the files that the patch creates.
         date: Of author and committer, ``<seconds> <zone>``; empty for the date that the whole series gets.
+        modes: Git's modes of those of the files that have another one than without the series.
     """
 
     subject: str
@@ -42,6 +43,7 @@ class PatchCommit:
     contents: Mapping[str, bytes | None]
     added: frozenset[str] = frozenset()
     date: str = ""
+    modes: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         # Both become lines of the fast-import stream, where a further line would be a further command.
@@ -102,8 +104,8 @@ def added_files(commits: Sequence[PatchCommit]) -> frozenset[str]:
 
 
 def only_edits(commits: Sequence[PatchCommit]) -> bool:
-    """Whether the series neither creates nor deletes a file."""
-    return not any(commit.added or None in commit.contents.values() for commit in commits)
+    """Whether the series has bytes for files that are there, and nothing else: no new files, modes or dates."""
+    return not any(c.added or c.modes or c.date or None in c.contents.values() for c in commits)
 
 
 def digest(commits: Sequence[PatchCommit]) -> str:
@@ -149,6 +151,7 @@ def _stream(
         parts.append(f"from {base if mark == 1 else f':{mark - 1}'}\n".encode())
         for path, content in sorted(commit.contents.items()):
             mode, repository_path = place(path)
+            mode = commit.modes.get(path, mode)
             name = _quoted(repository_path or path)
             deleted = f"D {name}\n".encode()
             parts.append(deleted if content is None else f"M {mode} inline {name}\n".encode() + _data(content))

@@ -26,6 +26,7 @@ from patchtool.adapters.git.commits import (
 from patchtool.adapters.git.plumbing import REGULAR, Git
 from patchtool.adapters.identity import is_signed, sign
 from patchtool.domain.errors import EnvironmentFault, RefusedError
+from patchtool.domain.text_patch import SYMLINK
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -257,6 +258,8 @@ def _verify(git: Git, new: Path, commits: Sequence[PatchCommit]) -> None:
 
 
 def _bytes_of(file: Path) -> bytes | None:
+    if file.is_symlink():
+        return os.fsencode(file.readlink())
     return file.read_bytes() if file.is_file() else None
 
 
@@ -279,7 +282,8 @@ def modes_of(store: Git, base: str, commits: Sequence[PatchCommit]) -> dict[str,
         RefusedError: Upstream does not have a file.
     """
     paths = list(final_contents(commits))
-    modes = {path: mode for path, (mode, _) in store.tree_entries(base, paths).items() if mode in REGULAR}
+    entries = store.tree_entries(base, paths)
+    modes = {path: mode for path, (mode, _) in entries.items() if mode in (*REGULAR, SYMLINK)}
     modes |= dict.fromkeys(added_files(commits) - modes.keys(), NEW_FILE)
     missing = [path for path in paths if path not in modes]
     if missing:

@@ -73,11 +73,15 @@ class Git:
         git_dir: The repository, or None for commands that need none. It is passed to git explicitly, so git skips
             its ownership check (``safe.directory``): the caller decides which repository to trust.
         work_tree: The checkout, for commands that need one.
+        variables: Further variables of the environment, such as ``GIT_INDEX_FILE``.
     """
 
-    def __init__(self, git_dir: Path | None, work_tree: Path | None = None) -> None:
+    def __init__(
+        self, git_dir: Path | None, work_tree: Path | None = None, variables: Mapping[str, str] | None = None
+    ) -> None:
         self.git_dir = git_dir
         self.work_tree = work_tree
+        self._variables = dict(variables or {})
         self._argv = ["git"]
         if git_dir is not None:
             self._argv.append(f"--git-dir={git_dir}")
@@ -87,7 +91,8 @@ class Git:
     def run(self, *args: str, stdin: bytes | None = None, check: bool = True) -> ProcessResult:
         """Run one git command; see `process.run`."""
         try:
-            return run([*self._argv, *args], stdin=stdin, env=sealed_environment(), check=check, cwd=self.work_tree)
+            env = {**sealed_environment(), **self._variables}
+            return run([*self._argv, *args], stdin=stdin, env=env, check=check, cwd=self.work_tree)
         except EnvironmentFault:
             check_git_version()  # a git that is missing or too old is the better explanation
             raise

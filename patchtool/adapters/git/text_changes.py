@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from patchtool.adapters.diff_text import DiffPart, read_mail, split_diff
 from patchtool.adapters.files import safe_join, scratch_folder
 from patchtool.adapters.git.commit_tree import CommitTree
-from patchtool.adapters.git.diff_text import DiffPart, read_mail, split_diff
 from patchtool.adapters.git.plumbing import Git, sealed_environment
 from patchtool.adapters.process import run
 from patchtool.domain.alignment import aligned

@@ -9,7 +9,7 @@ import hashlib
 import itertools
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from patchtool.domain.errors import InputError
 from patchtool.domain.kinds import KINDS, source_files
@@ -26,8 +26,23 @@ DELETED = "deleted"
 _STRINGS = ("title", "reason", "author", "origin", "applied-upstream", "bug", "forwarded", "since", "last-update")
 _ARRAYS = ("targets", "reads", "requires")
 _REQUIRED = {"title": '"…"', "reason": '"…"', "author": '"…"', "targets": '["python/sglang/…"]'}
+_DATE = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d[+-]\d\d:\d\d", re.ASCII)
 _AUTHOR = re.compile(r"[^<>\n\0]+ <[^<>\s\0]*>")
 _TARGET = re.compile(r"python/sglang(?:/(?!\.{1,2}/)[^/]+)*/[^/]+\.py")
+
+
+class _Keys(NamedTuple):
+    """What ``patch.toml`` of a kind may and must have."""
+
+    kind: str
+    strings: tuple[str, ...]
+    arrays: tuple[str, ...]
+    required: tuple[str, ...]
+
+
+_SEMANTIC = _Keys("semantic", ("kind", *_STRINGS), _ARRAYS, tuple(_REQUIRED))
+_TEXT = _Keys("text", ("kind", *_STRINGS, "date", "base"), ("requires",), ("title", "author"))
+"""The files of a text patch are those of its diff."""
 
 
 def read_patch(folder: Path) -> PatchInfo:
@@ -49,8 +64,13 @@ def read_patch(folder: Path) -> PatchInfo:
         digest.update(data)
     data, where = files["patch.toml"], str(folder / "patch.toml")
     table = parse_toml(data, where)
-    for key, rule, hint in itertools.chain(_wrong_types(table), _broken_rules(table)):
+    keys = _TEXT if source_file.endswith(".patch") else _SEMANTIC
+    for key, rule, hint in itertools.chain(
+        _wrong_types(table, keys), _broken_rules(table, keys), _wrong_kind(table, keys)
+    ):
         raise invalid(data, where, (key,), rule, hint)
+    if keys is _TEXT:
+        table["targets"], whole[ADDED], whole[DELETED] = _files_of(files[source_file], str(folder / source_file))
     for kind, verb in ((ADDED, "creates"), (DELETED, "deletes")):
         unlisted = next((path for path in whole[kind] if path not in table["targets"]), None)
         if unlisted:
@@ -59,7 +79,7 @@ def read_patch(folder: Path) -> PatchInfo:
     return PatchInfo(
         name=folder.name,
         title=table["title"].strip(),
-        reason=table["reason"].strip(),
+        reason=table.get("reason", "").strip(),
         author=table["author"].strip(),
         targets=tuple(table["targets"]),
         reads=tuple(table.get("reads", ())),
@@ -74,26 +94,44 @@ def read_patch(folder: Path) -> PatchInfo:
         source_file=str(folder / source_file),
         added=whole[ADDED],
         deleted=whole[DELETED],
+        date=table.get("date", ""),
+        base=Release.parse(table["base"]).key if table.get("base") else "",
     )
+
+
+def _files_of(diff: bytes, where: str) -> tuple[list[str], tuple[str, ...], tuple[str, ...]]:
+    """The paths of a diff, and those of them that it adds and deletes; a renamed file is one of each."""
+    from patchtool.adapters.diff_text import split_diff  # late: most series have no text patch
+
+    parts = split_diff(diff)
+    if not parts:
+        raise InputError(f"{where} is not a diff", hint="make it with git format-patch or git diff --binary")
+    old, new = ({path for part in parts if (path := getattr(part, side))} for side in ("old", "new"))
+    for path in sorted(old | new):
+        if not {"", ".", "..", ".git"}.isdisjoint(path.split("/")):
+            raise InputError(f"{where}: {path!r} is no path in a tree", hint="make the diff with git format-patch")
+    return sorted(old | new), tuple(sorted(new - old)), tuple(sorted(old - new))
 
 
 def _paths(folder: Path) -> tuple[str, ...]:
     return tuple(sorted(file.relative_to(folder).as_posix() for file in folder.rglob("*.py")))
 
 
-def _wrong_types(table: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
+def _wrong_types(table: dict[str, Any], keys: _Keys) -> Iterator[tuple[str, str, str]]:
     for key, value in table.items():
-        if key in _STRINGS:
+        if key in keys.strings:
             if not isinstance(value, str):
                 yield key, f"{key} must be a string", f'{key} = "…"'
-        elif key not in _ARRAYS:
-            yield key, f"unknown key {key!r}", f"known keys: {', '.join(_STRINGS + _ARRAYS)}"
+        elif key not in keys.arrays:
+            of = "" if keys is _SEMANTIC else " of a text patch"
+            yield key, f"unknown key {key!r}{of}", f"known keys: {', '.join(keys.strings + keys.arrays)}"
         elif not isinstance(value, list) or not all(isinstance(item, str) for item in value):
             yield key, f"{key} must be an array of strings", f'{key} = ["…"]'
 
 
-def _broken_rules(table: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
-    for key, example in _REQUIRED.items():
+def _broken_rules(table: dict[str, Any], keys: _Keys) -> Iterator[tuple[str, str, str]]:
+    for key in keys.required:
+        example = _REQUIRED[key]
         if not (table.get(key, "").strip() if key in _STRINGS else table.get(key)):
             yield key, f"{key} is missing or empty", f"add a line {key} = {example}"
     for key in ("targets", "reads"):
@@ -108,10 +146,25 @@ def _broken_rules(table: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
     for key in ("origin", "applied-upstream", "bug", "forwarded", "last-update"):
         if "\n" in table.get(key, ""):
             yield key, f"{key} must be one line", f'{key} = "…"'
+    for key in ("since", "base"):
+        if (problem := _no_release(table.get(key))) is not None:
+            yield key, problem, f'{key} = "0.5.11"'
+
+
+def _wrong_kind(table: dict[str, Any], keys: _Keys) -> Iterator[tuple[str, str, str]]:
+    if table.get("kind", keys.kind) != keys.kind:
+        yield "kind", f"the kind is {keys.kind!r} by the files of the folder", f'kind = "{keys.kind}"'
+    if table.get("date") and not _DATE.fullmatch(table["date"]):
+        yield "date", f"{table['date']!r} is not a date", 'date = "2026-11-30T12:00:00+00:00"'
+
+
+def _no_release(text: str | None) -> str | None:
+    """Why a text names no release; None if it does, or where there is none."""
     try:
-        Release.parse(table.get("since") or "0")
+        Release.parse(text or "0")
     except InputError as error:
-        yield "since", error.message, 'since = "0.5.11"'
+        return error.message
+    return None
 
 
 def _source_file(folder: Path) -> str:

@@ -136,6 +136,7 @@
   const NOTHING = {
     landed: "Nothing to apply: upstream has it.",
     absent: "Nothing to apply: the code it changes is not there yet.",
+    obsolete: "Nothing to apply: the code it changes is gone.",
     conflict: "Nothing was rendered: a wrong edit is worse than none.",
     ambiguous: "Nothing was rendered: more code matches than expected.",
     blocked: "Nothing was rendered: a patch it requires failed.",

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from patchtool.domain.documents import Survey, SurveyedPatch
 
-_MARKS = dict(zip(MEANINGS, "🟦🟩🟨⬜🟧🟥🟪🟫⬛"))
+_MARKS = dict(zip(MEANINGS, "🟦🟩🟨⬜🟧🔳🟥🟪🟫⬛"))
 
 
 def survey_markdown(survey: Survey) -> str:

@@ -22,6 +22,7 @@ COLORS = {
     "partial": "33",
     "absent": "2",
     "drifted": "33",
+    "obsolete": "33",
     "not-applied": "33",
     "outdated": "33",
     "edited": "33",

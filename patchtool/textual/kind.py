@@ -1,0 +1,126 @@
+"""Text patches as a kind of patch: stated in ``<name>.patch``, a diff as git writes it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from patchtool.domain.draft import Draft
+from patchtool.domain.draft import FileChange as DraftedChange
+from patchtool.domain.objects import MISSING, blob_id
+from patchtool.domain.patch import Change, Diagnostic, GoalEvidence, Judgement, PatchInfo
+from patchtool.domain.ports import Tree
+from patchtool.domain.release import Release
+from patchtool.domain.state import State
+from patchtool.domain.text_patch import REGULAR, CarriedFile, CarryOutcome, FileChange
+from patchtool.domain.trees import entries_of
+from patchtool.textual.carry_entry import CarriedEntry, carry_entry
+
+_NO_BASE = "a text patch is carried from the release that it was made for, which is not at hand here"
+
+
+class TextKind:
+    """The ``PatchKind`` of text patches."""
+
+    def preload(self) -> None:
+        """Nothing is imported late."""
+
+    def judge(self, info: PatchInfo, tree: Tree, release: Release | None) -> Judgement:
+        """Carry the patch to a tree; ``conflict`` where it does not apply to the one that it was made for."""
+        if info.text is None:
+            return Judgement(State.CONFLICT, "base-unknown", _NO_BASE)
+        change = info.text.change()
+        if change.problem:
+            return Judgement(State.CONFLICT, "does-not-apply", f"to the release it was made for: {change.problem}")
+        if info.since and release is not None and release < Release(info.since):
+            return Judgement(State.ABSENT, "before-since", f"the patch is for v{info.since} and later")
+        paths = [path for file in change.files for path in (file.path, file.source_path)]
+        there = entries_of(tree, paths)
+        carried = [(file, carry_entry(file, there)) for file in change.files]
+        judgement = _with_changes(_decided([entry.file for _, entry in carried]), carried, there)
+        # The key of a kept judgement has the files' bytes: what depends on their modes is about this tree only.
+        by_modes = any(file.base_mode != file.patched_mode for file in change.files)
+        return judgement._replace(goals=_hunks(carried), searched_tree=by_modes or len(there) < len(set(paths)))
+
+    def check(self, info: PatchInfo) -> list[Diagnostic]:
+        """Find nothing: the diff was parsed with the metadata, and whether it applies is a question to a release."""
+        del info
+        return []
+
+    def blank(self, name: str) -> dict[str, str]:
+        """Return an empty diff."""
+        return {f"{name}.patch": ""}
+
+    def draft(self, changes: Sequence[DraftedChange], tree: Tree) -> Draft:
+        """Return nothing: a diff need not be drafted."""
+        del changes, tree
+        return Draft({}, ())
+
+
+def _decided(carried: Sequence[CarriedFile]) -> Judgement:
+    """The state of a patch from what its files came to; a doubt about one of them is a conflict of the whole."""
+    failed = next((file for file in carried if file.outcome is CarryOutcome.CONFLICT), None)
+    if failed is not None:
+        return Judgement(State.CONFLICT, failed.reason, failed.detail)
+    outcomes = {file.outcome for file in carried}
+    if outcomes == {CarryOutcome.LANDED}:
+        return Judgement(State.LANDED)
+    obsolete = next((file for file in carried if file.outcome is CarryOutcome.OBSOLETE), None)
+    if obsolete is not None and outcomes <= {CarryOutcome.OBSOLETE, CarryOutcome.LANDED}:
+        return Judgement(State.OBSOLETE, obsolete.reason or "code-gone", obsolete.detail)
+    if obsolete is not None:
+        return Judgement(State.CONFLICT, "partly-obsolete", obsolete.detail)
+    if outcomes & {CarryOutcome.LANDED, CarryOutcome.PARTIAL}:
+        return Judgement(State.DRIFTED, "partly-landed", "the tree has a part of it; the rest is written")
+    if CarryOutcome.STRUCTURAL in outcomes:
+        return Judgement(
+            State.DRIFTED, "carried-by-structure", "its lines changed, it was carried by the code's structure"
+        )
+    return Judgement(State.APPLIED)
+
+
+def _with_changes(
+    judgement: Judgement,
+    carried: Sequence[tuple[FileChange, CarriedEntry]],
+    there: Mapping[str, tuple[str, bytes]],
+) -> Judgement:
+    """Add what is written, where the state changes the tree."""
+    if not judgement.state.changes_tree:
+        return judgement
+    contents: dict[str, bytes | None] = {}
+    modes: dict[str, str] = {}
+    for file, entry in carried:
+        if not entry.changes:
+            continue
+        contents[file.path] = entry.file.data
+        if file.old_path in there:
+            contents[file.old_path] = None
+        mode = there[file.path][0] if file.path in there else REGULAR
+        if entry.file.data is not None and entry.mode != mode:
+            modes[file.path] = entry.mode
+    changes = tuple(
+        Change(
+            path,
+            blob_id(there[path][1]) if path in there else MISSING,
+            MISSING if data is None else blob_id(data),
+            mode=modes.get(path, ""),
+        )
+        for path, data in sorted(contents.items())
+    )
+    return judgement._replace(changes=changes, contents=contents)
+
+
+def _hunks(carried: Sequence[tuple[FileChange, CarriedEntry]]) -> tuple[GoalEvidence, ...]:
+    """Each hunk as a goal; a file that was not looked at by hunks is one."""
+    goals = []
+    for file, entry in carried:
+        landed = entry.file.outcome is CarryOutcome.LANDED
+        if not entry.file.hunks:
+            evidence = file.path if landed else entry.file.detail
+            goals.append(GoalEvidence(file.path, landed, landed or entry.file.outcome.changes_file, evidence))
+        for hunk in entry.file.hunks:
+            where = f"{hunk.path or file.path}:{hunk.line}" if hunk.line else hunk.path or file.path
+            held = hunk.outcome is CarryOutcome.LANDED
+            evidence = where if held else hunk.evidence or hunk.reason
+            name = f"{file.path} {hunk.header}".strip()
+            goals.append(GoalEvidence(name, held, held or hunk.outcome.changes_file, evidence))
+    return tuple(goals)

@@ -1,0 +1,120 @@
+"""The series as it is rendered: with what the lock records of it, and text patches with what they change on their base.
+
+A text patch was made for one release, its base: the pin, unless its ``patch.toml`` names another one. What it changes
+there is found by rendering the series on the base, where git applies the diff on what the patches before it left. That
+is done once for a base, and only if a judgement that is not kept needs it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from patchtool.domain.lock import Lock
+from patchtool.domain.patch import Judgement, PatchInfo
+from patchtool.domain.release import Release
+from patchtool.domain.text_patch import TextChange, TextSource, known_source
+from patchtool.domain.trees import entries_of
+from patchtool.workflow.rendering import judge_now, render
+from patchtool.workflow.session import Session
+
+if TYPE_CHECKING:
+    from patchtool.domain.ports import Tree
+
+
+def prepared(
+    session: Session, release: Release | None, patches: Sequence[PatchInfo] | None = None
+) -> tuple[PatchInfo, ...]:
+    """The series as it is to be rendered on a release.
+
+    Args:
+        session: The run.
+        release: The release, where known.
+        patches: The patches of the series; all by default.
+    """
+    return with_recorded_locations(bound(session, patches), session.project.lock, release)
+
+
+def bound(session: Session, patches: Sequence[PatchInfo] | None = None) -> tuple[PatchInfo, ...]:
+    """The series with the sources of its text patches."""
+    chosen = tuple(session.project.patches if patches is None else patches)
+    if not any(info.is_text for info in chosen):
+        return chosen
+    digest, keys = hashlib.sha256(), {}
+    for info in session.project.patches:
+        keys[info.name] = digest.hexdigest()
+        digest.update(f"{info.name} {info.digest}\n".encode())
+    return tuple(_bound(session, info, keys[info.name]) if info.is_text else info for info in chosen)
+
+
+def _bound(session: Session, info: PatchInfo, below: str) -> PatchInfo:
+    base = base_of(session, info)
+    return info._replace(text=TextSource(f"{base.key} {below}", partial(_change_of, session, base, info.name)))
+
+
+def base_of(session: Session, info: PatchInfo) -> Release:
+    """The release that a text patch was made for."""
+    return Release.parse(info.base) if info.base else start_of(session)
+
+
+def start_of(session: Session) -> Release:
+    """The pinned release, or the lock's if a bot moved the pin without the lock."""
+    pin, lock = session.project.pin.release, session.project.lock
+    return lock.pin if lock.pin is not None and pin not in lock.releases else pin
+
+
+def _change_of(session: Session, base: Release, name: str) -> TextChange:
+    series = session.project.patches
+    key = (base.id, *(info.digest for info in series))
+    if key not in session.text_changes:
+        session.text_changes[key] = _changes_on(session, base)
+    return session.text_changes[key][name]
+
+
+def _changes_on(session: Session, base: Release) -> Mapping[str, TextChange]:
+    """What the text patches that were made for a release change on it."""
+    from patchtool.adapters.git.patch_index import open_patch_index  # late: only a series with text patches needs it
+    from patchtool.workflow.releases import ensure_release
+
+    project = session.project
+    stored = ensure_release(session, base, project.pin.hashes if base == project.pin.release else None)
+    tree = session.store.tree(stored.commit)
+    own = {info.name for info in project.patches if info.is_text and base_of(session, info) == base}
+    last = max(number for number, info in enumerate(project.patches) if info.name in own)
+    series = [i._replace(text=None) if i.name in own else i for i in prepared(session, base)[: last + 1]]
+    paths = sorted({path for info in series if info.name in own for path in info.targets})
+    changes: dict[str, TextChange] = {}
+    with open_patch_index(session.store.path) as index:
+        index.put(entries_of(tree, paths))
+
+        def judge(info: PatchInfo, below: Tree, release: Release | None) -> Judgement:
+            if info.name not in own:
+                return judge_now(info, below, release)
+            there = entries_of(below, paths)
+            index.put({path: there.get(path) for path in paths})
+            change = changes[info.name] = index.apply(Path(info.source_file).read_bytes())
+            return judge_now(info._replace(text=known_source("", change)), below, release)
+
+        render(series, tree, base, session.cache, judge=judge)
+    return changes
+
+
+def with_recorded_locations(patches: Sequence[PatchInfo], lock: Lock, release: Release | None) -> tuple[PatchInfo, ...]:
+    """The series with what the lock has for it as it is.
+
+    That is the scopes that ``rebase --at`` located when the release was recorded, and the kinds of scopes on that
+    release, else on the one that the lock was written for.
+    """
+    recorded = lock.releases.get(release) if release else None
+    scopes = {name: patch.at for name, patch in recorded.patches.items()} if recorded else {}
+    pinned = lock.releases.get(lock.pin) if lock.pin else None
+    kinds: dict[str, Mapping[str, str]] = {}
+    for locked in (each for each in (pinned, recorded) if each is not None):
+        kinds |= {f"{name} {patch.digest}": patch.kinds for name, patch in locked.patches.items()}
+    return tuple(
+        info.relocated(info.at or scopes.get(info.name, ""))._replace(kinds=kinds.get(f"{info.name} {info.digest}"))
+        for info in patches
+    )
