@@ -6,9 +6,11 @@ import random
 from difflib import SequenceMatcher
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from patchtool.adapters.git.text_changes import hunks_of
-from patchtool.domain.alignment import aligned
+from patchtool.domain.alignment import _runs_around, aligned
 from patchtool.domain.draft import FileChange
 
 MANY = 10_000
@@ -26,6 +28,15 @@ CASES = {
         [b"%d" % random.Random(1).getrandbits(1) for _ in range(MANY)],
         [b"%d" % random.Random(2).getrandbits(1) for _ in range(MANY)],
     ),
+    "each-second-line-differs": (
+        [b"%d" % n for n in range(2 * MANY)],
+        [b"%d" % n if n % 2 else b"new %d" % n for n in range(2 * MANY)],
+    ),
+    "each-third-line-differs-beside-equal-ones": (
+        [b"" if n % 3 else b"%d" % n for n in range(MANY)],
+        [b"" if n % 3 else b"%d" % n if n % 2 else b"new %d" % n for n in range(MANY)],
+    ),
+    "reversed": ([b"%d" % n for n in range(MANY)], [b"%d" % n for n in reversed(range(MANY))]),
 }
 
 
@@ -53,6 +64,23 @@ def test_alignment_is_valid_and_of_bounded_cost(name: str) -> None:
         line for tag, _, _, k, m in opcodes if tag == "equal" for line in new[k:m]
     ]
     assert (opcodes[-1][2], opcodes[-1][4]) == (len(old), len(new))
+
+
+def test_lines_between_which_each_second_one_differs_are_all_found() -> None:
+    old, new = CASES["each-second-line-differs"]
+    assert aligned(old, new).ratio() == 0.5
+
+
+@given(st.lists(st.integers(0, 9)), st.lists(st.integers(0, 9)))
+def test_runs_around_elements_that_are_there_once_are_an_alignment(old: list[int], new: list[int]) -> None:
+    once = {element for element in old if old.count(element) == new.count(element) == 1}
+    *runs, end = _runs_around(once, old, new)
+    assert end == (len(old), len(new), 0)
+    for (a, b, size), following in zip(runs, [*runs[1:], end]):
+        assert old[a : a + size] == new[b : b + size] != []
+        assert a + size <= following.a
+        assert b + size <= following.b
+    assert not once or runs
 
 
 def test_code_is_aligned_exactly() -> None:

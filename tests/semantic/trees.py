@@ -40,13 +40,14 @@ class MemoryTree:
 class WheelTree(MemoryTree):
     """A wheel's files in the git layout, read on demand."""
 
-    def __init__(self, archive: zipfile.ZipFile, files: Mapping[str, bytes] | None = None) -> None:
-        super().__init__(files or {})
+    def __init__(self, archive: zipfile.ZipFile, files: Mapping[str, bytes], found: dict[str, list[str]]) -> None:
+        super().__init__(files)
         self._archive = archive
+        self._found = found  # by word; unzipping all files takes longer than a judgement
 
     @classmethod
     def of(cls, path: Path) -> WheelTree:
-        return cls(zipfile.ZipFile(path))
+        return cls(zipfile.ZipFile(path), {}, {})
 
     def read(self, path: str) -> bytes | None:
         if path not in self.files:
@@ -57,12 +58,16 @@ class WheelTree(MemoryTree):
         return self.files[path]
 
     def containing(self, word: str) -> list[str]:
-        names = [f"python/{name}" for name in self._archive.namelist() if name.endswith(".py")]
-        return sorted(path for path in {*names, *self.files} if word.encode() in (self.read(path) or b""))
+        if word not in self._found:
+            names = [name for name in self._archive.namelist() if name.endswith(".py")]
+            found = [f"python/{name}" for name in names if word.encode() in self._archive.read(name)]
+            self._found[word] = found
+        return sorted({*(path for path in self._found[word] if path not in self.files), *super().containing(word)})
 
     def written(self, contents: Mapping[str, bytes | None]) -> WheelTree:
         assert None not in contents.values()
-        return WheelTree(self._archive, {**self.files, **{path: data or b"" for path, data in contents.items()}})
+        files = {**self.files, **{path: data or b"" for path, data in contents.items()}}
+        return WheelTree(self._archive, files, self._found)
 
 
 def judge(name: str, tree: MemoryTree, release: str | None = None) -> Judgement:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import ast
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
+from operator import itemgetter
 from typing import NamedTuple
 
 from patchtool.domain.alignment import aligned
@@ -141,17 +144,23 @@ Span = tuple[int, int, int, int]
 def _with_moves_merged(old: list[int], new: list[int], changes: list[Span]) -> list[Span]:
     """Merge differences between which a statement moves: it leaves one of them and comes with another."""
     merged: list[Span] = []
+    gone: dict[int, int] = {}  # where each statement of the differences is first in the old block
+    come: dict[int, int] = {}  # and in the new one
+
+    def add(i: int, j: int, k: int, m: int) -> None:
+        for places, block, first, last in ((gone, old, i, j), (come, new, k, m)):
+            for at in range(first, last):
+                places[block[at]] = min(at, places.get(block[at], at))
+
     for i, j, k, m in changes:
-        at = next((n for n, (a, b, c, d) in enumerate(merged) if _moves(old, new, (a, b, k, m), (i, j, c, d))), None)
-        if at is None:
-            merged.append((i, j, k, m))
-        else:
-            merged[at:] = [(merged[at][0], j, merged[at][2], m)]
+        partners = [bisect_right(merged, gone[s], key=itemgetter(0)) - 1 for s in new[k:m] if s in gone]
+        partners += [bisect_right(merged, come[s], key=itemgetter(2)) - 1 for s in old[i:j] if s in come]
+        at = min(partners, default=len(merged))
+        for (_, b, _, d), (a, _, c, _) in pairwise([*merged[at:], (i, j, k, m)]):
+            add(b, a, d, c)
+        merged[at:] = [(merged[at][0], j, merged[at][2], m) if partners else (i, j, k, m)]
+        add(i, j, k, m)
     return merged
-
-
-def _moves(old: list[int], new: list[int], *spans: Span) -> bool:
-    return any(set(old[i:j]) & set(new[k:m]) for i, j, k, m in spans)
 
 
 def _aligned(old: list[ast.stmt], new: list[ast.stmt], span: Span) -> Iterator[Span]:

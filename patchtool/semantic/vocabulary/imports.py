@@ -24,7 +24,8 @@ class Imported(NamedTuple):
 
     Args:
         bound: The name that is bound.
-        origin: What is imported, such as ``.module:name``.
+        origin: What is imported: ``.module:name`` with ``from``, ``package.module:`` with ``import``, ``module`` with
+            ``import module as other``. The modules of ``import a.b as c`` and ``from a import b as c`` are the same.
     """
 
     bound: str
@@ -34,11 +35,17 @@ class Imported(NamedTuple):
 def imported(statement: ast.stmt) -> list[Imported]:
     """List what an import statement binds; nothing for another statement."""
     if isinstance(statement, ast.Import):
-        return [Imported(a.asname or a.name.split(".")[0], f"{a.name}:{a.asname or ''}") for a in statement.names]
+        return [_imported_module(a) for a in statement.names]
     if isinstance(statement, ast.ImportFrom):
         module = f"{'.' * statement.level}{statement.module or ''}"
         return [Imported(a.asname or a.name, f"{module}:{a.name}") for a in statement.names]
     return []
+
+
+def _imported_module(alias: ast.alias) -> Imported:
+    if alias.asname in (None, alias.name):
+        return Imported(alias.name.split(".")[0], f"{alias.name}:")
+    return Imported(alias.asname or "", ":".join(alias.name.rsplit(".", 1)))
 
 
 @dataclass(frozen=True)

@@ -124,6 +124,25 @@ def test_edit_is_refused_with_a_reason(judge_codemod, reason, lines):
     assert not judgement.contents
 
 
+FORMS = ["import os as path", "from os import path", "import path", "import path.other", "from . import path", "from os import other as path", "import os.other as path", "from path import path"]  # fmt: skip
+SAME = [("import path", "import path as path"), ("from os import path", "from os import path as path"), ("from os import path", "import os.path as path")]  # fmt: skip
+
+
+@pytest.mark.parametrize("wanted", FORMS)
+def test_import_of_another_thing_under_the_same_name_is_never_taken_for_the_wanted_one(judge_codemod, wanted):
+    for found in FORMS:
+        added = judge_codemod(codemod(f"edit = add_import({wanted!r})"), f"{found}\npath.x\n")
+        removed = judge_codemod(codemod(f"edit = remove_import({wanted!r})"), f"{found}\n")
+        same = found == wanted or {found, wanted} == {"from os import other as path", "import os.other as path"}
+        assert (added.state.value == "landed") is same, (found, added)
+        assert (removed.state.value == "applied") is same, (found, removed)
+
+
+@pytest.mark.parametrize(("wanted", "found"), [*SAME, *(pair[::-1] for pair in SAME)])
+def test_import_of_the_same_thing_in_another_form_has_landed(judge_codemod, wanted, found):
+    assert judge_codemod(codemod(f"edit = add_import({wanted!r})"), f"{found}\npath.x\n").state.value == "landed"
+
+
 def test_import_that_upstream_has_already_is_not_half_of_a_fix(judge_codemod):
     rules = codemod(
         "rules = (",
