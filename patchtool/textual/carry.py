@@ -1,69 +1,218 @@
-"""Carrying a change of one file to another version of the file."""
+"""Carry the change that a text patch makes to one file onto another version of the file."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from difflib import SequenceMatcher
+from functools import lru_cache
+from typing import TYPE_CHECKING
 
-from patchtool.domain.text_patch import CarriedFile, CarryOutcome, FileChange
+from patchtool.domain.text_patch import REGULAR, SYMLINK, CarriedFile, CarryOutcome, HunkFinding
+from patchtool.textual import edits as states
+from patchtool.textual.guards import check_merged
+from patchtool.textual.lines import LineMerge, merge_file
+from patchtool.textual.python import PythonMerge, merge_python, summary
+from patchtool.textual.shape import shape
+from patchtool.textual.source import NotStructural, Source
 
-_BINARY = 8000
-"""Bytes in which git looks for a NUL."""
+if TYPE_CHECKING:
+    from patchtool.domain.text_patch import FileChange
+
+_LINE_SAFE = frozenset({"doubled", "half-landed", "defined-differently", "name-taken", "nesting"})
+"""What the structure tells and a merge of lines cannot see."""
+_OUTCOMES = {
+    states.LANDED: CarryOutcome.LANDED,
+    states.CONFLICT: CarryOutcome.CONFLICT,
+    states.APPLIED: CarryOutcome.MERGED,
+    states.COSMETIC: CarryOutcome.MERGED,
+}
+_BINARY = 8_000
 
 
-def carry_file(change: FileChange, target: bytes | None) -> CarriedFile:
-    """Make the change in another version of its file.
+def carry_file(change: FileChange, target: bytes | None, *, path: str = "", mode: str = REGULAR) -> CarriedFile:
+    """Carry the change of one file.
 
     Args:
-        change: What the patch does to the file that it was made for.
-        target: The file's bytes in the other tree, or None where it has no such file.
+        change: What the patch does to the file where it was made.
+        target: The file to carry it to; None if there is none.
+        path: Where that file is, if it has another name there.
+        mode: Git's mode of that file.
+
+    Returns:
+        What became of it. A doubt is a conflict; nothing is dropped or written by guess.
     """
-    base, patched = change.base, change.patched
-    if target == base:
-        return CarriedFile(CarryOutcome.EXACT, patched)
-    if target == patched:
-        return CarriedFile(CarryOutcome.LANDED, target)
-    if base is None:
-        return _conflict(target, "file-exists", f"{change.path} exists, with other content")
-    if patched is None:
-        return _conflict(target, "changed-upstream", f"{change.path} is deleted by the patch, and was changed since")
-    if target is None:
-        return _conflict(target, "file-missing", f"{change.source_path} does not exist")
-    if any(b"\0" in data[:_BINARY] for data in (base, patched, target)):
-        return _conflict(target, "binary", f"{change.path} is binary, and not the one that the patch was made for")
-    merged = _merge(*(data.splitlines(keepends=True) for data in (base, patched, target)))
-    if merged is None:
-        return _conflict(target, "changed-on-both-sides", f"{change.path} changed where the patch changes it")
-    return CarriedFile(CarryOutcome.LANDED if merged == target else CarryOutcome.MERGED, merged)
+    path = path or change.path
+    if SYMLINK in (change.base_mode, change.patched_mode, mode) and target is not None:
+        return _whole(change, target, "a symbolic link")
+    if change.base is None or change.patched is None or target is None:
+        return _whole(change, target, "the file")
+    if target == change.base:
+        return CarriedFile(CarryOutcome.EXACT, change.patched)
+    if target == change.patched:
+        return CarriedFile(CarryOutcome.LANDED, target, (_found("", CarryOutcome.LANDED, path, 1, "the file is equal"),))
+    if change.base == change.patched:
+        return CarriedFile(CarryOutcome.MERGED, target)
+    if any(b"\0" in data[:_BINARY] for data in (change.base, change.patched, target)):
+        return CarriedFile(CarryOutcome.CONFLICT, target, (), "binary", "upstream changed this binary file")
+    return _Carrier(path, change.base, change.patched, target).carry()
 
 
-def _conflict(target: bytes | None, reason: str, detail: str) -> CarriedFile:
-    return CarriedFile(CarryOutcome.CONFLICT, target, reason=reason, detail=detail)
+def _whole(change: FileChange, target: bytes | None, what: str) -> CarriedFile:
+    """Carry the addition or the deletion of a file, or a change of what cannot be merged."""
+    outcome, detail = CarryOutcome.CONFLICT, ""
+    reason = ""
+    if target == change.base:
+        outcome = CarryOutcome.EXACT
+    elif target == change.patched:
+        outcome, detail = CarryOutcome.LANDED, f"{what} is {'gone' if target is None else 'equal'}"
+    elif target is None:
+        outcome, reason, detail = CarryOutcome.OBSOLETE, "file-missing", f"{change.source_path} is gone"
+    elif change.base is None and change.patched is not None and _same_code(change.path, change.patched, target):
+        outcome, detail = CarryOutcome.LANDED, "the file says the same"
+    elif change.base is None:
+        reason, detail = "file-exists", f"upstream has a file {change.path} of its own"
+    else:
+        reason, detail = "changed-upstream", f"upstream changed {what} that the patch deletes"
+    data = change.patched if outcome is CarryOutcome.EXACT else target
+    hunks = (_found("", outcome, change.path, 1, detail),) if outcome is CarryOutcome.LANDED else ()
+    return CarriedFile(outcome, data, hunks, reason, "" if outcome is CarryOutcome.LANDED else detail)
 
 
-def _merge(base: Sequence[bytes], ours: Sequence[bytes], theirs: Sequence[bytes]) -> bytes | None:
-    """Merge two versions of a file by lines, as diff3 does; None where both changed the same or adjacent lines."""
-    sides = [SequenceMatcher(None, base, side, autojunk=False).get_matching_blocks() for side in (ours, theirs)]
-    common = [_by_base(blocks) for blocks in sides]
-    merged: list[bytes] = []
-    at = (0, 0, 0)
-    for index in range(len(base) + 1):
-        ends = (index, common[0].get(index), common[1].get(index))
-        if index == len(base):
-            ends = (index, len(ours), len(theirs))
-        if ends[1] is None or ends[2] is None:
-            continue
-        parts = [list(side[start:end]) for side, start, end in zip((base, ours, theirs), at, ends)]
-        if parts[0] == parts[2] or parts[1] == parts[2]:
-            merged += parts[1]
-        elif parts[0] == parts[1]:
-            merged += parts[2]
-        else:
-            return None
-        merged += base[index : index + 1]
-        at = (index + 1, ends[1] + 1, ends[2] + 1)
-    return b"".join(merged)
+def _found(header: str, outcome: CarryOutcome, path: str, line: int, evidence: str, reason: str = "") -> HunkFinding:
+    return HunkFinding(header, outcome, reason, path, line, evidence)
 
 
-def _by_base(blocks: Sequence[tuple[int, int, int]]) -> dict[int, int]:
-    return {a + offset: b + offset for a, b, size in blocks for offset in range(size)}
+@lru_cache(maxsize=128)
+def parsed(data: bytes) -> Source:
+    """Parse a file; many patches change the same one.
+
+    Args:
+        data: Its bytes.
+
+    Returns:
+        Its items.
+
+    Raises:
+        NotStructural: If it is no Python that can be read as items.
+    """
+    return Source(data)
+
+
+def _same_code(path: str, one: bytes, other: bytes) -> bool:
+    """Whether two Python files say the same."""
+    if not path.endswith(".py"):
+        return False
+    try:
+        return shape(parsed(one).tree) == shape(parsed(other).tree)
+    except NotStructural:
+        return False
+
+
+class _Carrier:
+    """Carries a change of a text file that both sides changed."""
+
+    def __init__(self, path: str, base: bytes, patched: bytes, target: bytes) -> None:
+        self.path = path
+        self.windows = all(data.count(b"\r\n") == data.count(b"\n") > 0 for data in (base, patched, target))
+        sides = [data.replace(b"\r\n", b"\n") if self.windows else data for data in (base, patched, target)]
+        self.base, self.patched, self.target = sides
+
+    def result(self, outcome: CarryOutcome, data: bytes, hunks: tuple[HunkFinding, ...]) -> CarriedFile:
+        """Make the value, with the reason of the first hunk that is a problem."""
+        data = data.replace(b"\n", b"\r\n") if self.windows else data
+        problem = next((h for h in hunks if h.outcome in (CarryOutcome.CONFLICT, CarryOutcome.OBSOLETE)), None)
+        if problem is None or outcome.changes_file:
+            return CarriedFile(outcome, data, hunks)
+        return CarriedFile(outcome, data, hunks, problem.reason, problem.evidence)
+
+    def refused(self, reason: str, detail: str, hunks: tuple[HunkFinding, ...]) -> CarriedFile:
+        """A conflict about the whole file."""
+        data = self.target.replace(b"\n", b"\r\n") if self.windows else self.target
+        return CarriedFile(CarryOutcome.CONFLICT, data, hunks, reason, detail)
+
+    def carry(self) -> CarriedFile:
+        """Merge by lines, and for Python by structure, too; where the two differ, the doubt is a conflict."""
+        lines = merge_file(self.base, self.patched, self.target)
+        if lines.merged == self.target:
+            return self.result(CarryOutcome.LANDED, self.target, self._line_findings(lines))
+        if self.path.endswith(".py"):
+            try:
+                sources = [parsed(data) for data in (self.base, self.patched, self.target)]
+                sources[0].items, sources[1].items, sources[2].items  # noqa: B018  (reading may fail)
+            except NotStructural:
+                pass
+            else:
+                return self._python(lines, *sources)
+        return self._text(lines)
+
+    def _text(self, lines: LineMerge) -> CarriedFile:
+        findings = self._line_findings(lines)
+        if lines.merged is None:
+            return self.result(CarryOutcome.CONFLICT, self.target, findings)
+        landed = any(hunk.state == states.LANDED for hunk in lines.hunks)
+        return self.result(CarryOutcome.PARTIAL if landed else CarryOutcome.MERGED, lines.merged, findings)
+
+    def _line_findings(self, lines: LineMerge) -> tuple[HunkFinding, ...]:
+        reasons = {states.CONFLICT: "both-changed"}
+        told = {states.LANDED: "the lines are there", states.APPLIED: ""}
+        return tuple(
+            _found(h.header, _OUTCOMES[h.state], self.path, h.line, h.detail or told[h.state], reasons.get(h.state, ""))
+            for h in lines.hunks
+        )
+
+    def _python(self, lines: LineMerge, base: Source, patched: Source, target: Source) -> CarriedFile:
+        merge, _ = merge_python(base, patched, target)
+        findings = self._findings(merge)
+        verdict = summary(merge.hunks)
+        by_lines = None if lines.merged is None else self._sound(lines.merged)
+        if verdict == states.LANDED:
+            return self.result(CarryOutcome.LANDED, self.target, findings)
+        if by_lines and verdict in {states.APPLIED, states.CONFLICT} and not self._unsafe(merge, lines):
+            landed = any(hunk.state == states.LANDED for hunk in lines.hunks)
+            outcome = CarryOutcome.PARTIAL if landed else CarryOutcome.MERGED
+            return self.result(outcome, lines.merged or b"", self._line_findings(lines))
+        if verdict == states.CONFLICT:
+            return self._conflict(merge, findings, base, target)
+        if merge.merged == self.target:
+            return self.refused("no-effect", "the change cannot be told from what is there", findings)
+        complaint = merge.complaint or check_merged(self.patched, self.target, merge.merged)
+        if complaint is not None:
+            return self.refused(complaint.reason, complaint.detail, findings)
+        outcome = CarryOutcome.PARTIAL if verdict == "partial" else CarryOutcome.STRUCTURAL
+        return self.result(outcome, merge.merged, findings)
+
+    def _sound(self, merged: bytes) -> bool:
+        return check_merged(self.patched, self.target, merged) is None
+
+    def _unsafe(self, merge: PythonMerge, lines: LineMerge) -> bool:
+        """Whether the structure tells that the merge of lines is wrong, or puts the change in another place."""
+        if any(h.state == states.CONFLICT and h.reason in _LINE_SAFE for h in merge.hunks):
+            return True
+        if any(h.state == states.LANDED and not h.edits[0].is_import for h in merge.hunks) and not any(
+            h.state == states.LANDED for h in lines.hunks
+        ):
+            return True
+        if lines.in_context or any(h.state == states.CONFLICT for h in merge.hunks) or lines.merged is None:
+            return False
+        return not _same_code(self.path, lines.merged, merge.merged)
+
+    def _conflict(
+        self, merge: PythonMerge, findings: tuple[HunkFinding, ...], base: Source, target: Source
+    ) -> CarriedFile:
+        """Tell a conflict from code that is gone."""
+        gone = [hunk for hunk in merge.hunks if hunk.state == states.CONFLICT]
+        if all(hunk.reason == "gone" for hunk in gone) and not merge.states()[states.APPLIED]:
+            there = set(target.text.split("\n"))
+            old = [line for h in gone for e in h.edits for i in e.old if not i.trivial for line in i.lines]
+            if old and not any(line.rstrip("\n") in there for line in old) and not merge.states()[states.LANDED]:
+                found = tuple(f._replace(outcome=CarryOutcome.OBSOLETE) for f in findings)
+                return self.result(CarryOutcome.OBSOLETE, self.target, found)
+        return self.result(CarryOutcome.CONFLICT, self.target, findings)
+
+    def _findings(self, merge: PythonMerge) -> tuple[HunkFinding, ...]:
+        found = []
+        for hunk in merge.hunks:
+            outcome = _OUTCOMES[hunk.state]
+            if hunk.state == states.APPLIED and hunk.how:
+                outcome = CarryOutcome.STRUCTURAL
+            evidence = hunk.detail or (hunk.how if hunk.state == states.LANDED else "")
+            found.append(_found(hunk.header(), outcome, self.path, hunk.target_line(), evidence, hunk.reason))
+        return tuple(found)

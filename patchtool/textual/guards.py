@@ -1,0 +1,150 @@
+"""What must hold of a merged Python file, whatever merged it."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import re
+import symtable
+import warnings
+from collections import Counter
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+_WORD = re.compile(r"\w+|[-+*/%=<>!&|^~@.]")
+_MODULE_NAMES = frozenset(
+    {"__file__", "__name__", "__doc__", "__path__", "__spec__", "__class__", "__annotations__", "__builtins__"}
+    | {"__package__", "__loader__", "__module__", "__qualname__", "__debug__", "WindowsError"}
+)
+
+
+class Complaint(NamedTuple):
+    """Why a merged file is not sound: a short code, and what is wrong."""
+
+    reason: str
+    detail: str
+
+
+def words(lines: Iterable[str]) -> Counter[str]:
+    """Count words and operators; brackets, commas and quotes, which a layout may add, are left out."""
+    return Counter(word for line in lines for word in _WORD.findall(line))
+
+
+def check_merged(patched: bytes, target: bytes, merged: bytes) -> Complaint | None:
+    """Check a merged file.
+
+    Args:
+        patched: The file with the patch, where the patch was made.
+        target: The file that the patch was carried to.
+        merged: The result.
+
+    Returns:
+        What is wrong with it that is wrong in neither of the others, or None.
+    """
+    try:
+        tree = _facts(merged)
+    except (SyntaxError, ValueError, RecursionError) as error:
+        return Complaint("unparsable", f"the merged file does not parse: {error}")
+    known = _facts(patched), _facts(target)
+    for name, count in tree.definitions.items():
+        if count > max(1, *(side.definitions[name] for side in known)):
+            return Complaint("defined-twice", f"`{'.'.join(name[:-1])}` would be defined twice")
+    for entry, count in tree.entries.items():
+        if count > max(side.entries[entry] for side in known):
+            return Complaint("entry-twice", f"{entry[0]} {entry[1]} would be there twice")
+    unbound = tree.unbound - known[0].unbound - known[1].unbound
+    if unbound:
+        return Complaint("name-gone", f"`{sorted(unbound)[0]}` would be bound nowhere")
+    return None
+
+
+def check_words(added: Counter[str], removed: Counter[str], target: bytes, merged: bytes) -> Complaint | None:
+    """Check that a merged file differs from the target in what the patch adds and takes out, and in nothing else.
+
+    Args:
+        added: The words that the carried hunks add.
+        removed: The words that they take out.
+        target: The file that the patch was carried to.
+        merged: The result.
+
+    Returns:
+        The word that is lost or doubled, or None.
+    """
+    expected, found = Counter(added), words([merged.decode("utf-8", "replace")])
+    expected.subtract(removed)
+    found.subtract(words([target.decode("utf-8", "replace")]))
+    expected.subtract(found)
+    for word, count in expected.items():
+        if count:
+            return Complaint("unbalanced", f"`{word}` would be {'missing' if count > 0 else 'added'} against the patch")
+    return None
+
+
+class _Facts(NamedTuple):
+    definitions: Counter[tuple[str, ...]]
+    entries: Counter[tuple[str, str]]
+    unbound: frozenset[str]
+
+
+@lru_cache(maxsize=256)
+def _facts(data: bytes) -> _Facts:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        tree = ast.parse(data)
+        unbound = _unbound(data.decode("utf-8"))
+    return _Facts(Counter(_definitions(tree.body, ())), Counter(_entries(tree)), frozenset(unbound))
+
+
+def _definitions(body: Sequence[ast.AST], scope: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    """Name each definition, with what makes overloads and accessors differ."""
+    for node in body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            marks = [ast.dump(d) for d in node.decorator_list if not isinstance(d, ast.Name) or d.id == "overload"]
+            yield (*scope, node.name, "".join(marks))
+            yield from _definitions(node.body, (*scope, node.name))
+            continue
+        for field in ("body", "orelse", "finalbody", "handlers"):
+            if isinstance(inner := getattr(node, field, None), list):
+                yield from _definitions(inner, scope)
+
+
+def _entries(tree: ast.AST) -> Iterator[tuple[str, str]]:
+    """Name each key of a dictionary and each attribute of a class that is there again."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Dict):
+            keys = Counter(repr(key.value) for key in node.keys if isinstance(key, ast.Constant))
+            yield from (("the key", key) for key, count in keys.items() if count > 1)
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "add_argument":
+            if node.args and isinstance(node.args[0], ast.Constant):
+                yield ("the option", repr(node.args[0].value))
+        elif isinstance(node, ast.ClassDef):
+            names = Counter(
+                target.id
+                for statement in node.body
+                if isinstance(statement, ast.Assign)
+                for target in statement.targets
+                if isinstance(target, ast.Name)
+            )
+            yield from (("the attribute", f"{node.name}.{name}") for name, count in names.items() if count > 1)
+
+
+def _unbound(text: str) -> set[str]:
+    """Find names that are read but bound nowhere they could be seen."""
+    top = symtable.symtable(text, "merged", "exec")
+    if "import *" in text:
+        return set()
+    bound = {s.get_name() for s in top.get_symbols() if s.is_assigned() or s.is_imported() or s.is_namespace()}
+    read: set[str] = set()
+    tables = [top]
+    while tables:
+        table = tables.pop()
+        tables += table.get_children()
+        for symbol in table.get_symbols():
+            if symbol.is_declared_global() and symbol.is_assigned():
+                bound.add(symbol.get_name())
+            if symbol.is_referenced() and (table is top or symbol.is_global()):
+                read.add(symbol.get_name())
+    return read - bound - set(dir(builtins)) - _MODULE_NAMES

@@ -1,0 +1,125 @@
+"""Carry a change of a text file line by line."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from patchtool.textual.diff import matches, stretches
+from patchtool.textual.edits import APPLIED, CONFLICT, LANDED
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from patchtool.textual.diff import Stretch
+
+CONTEXT = 3
+_MOST_PLACES = 50
+
+
+class TextHunk(NamedTuple):
+    """What became of one hunk: the ranges of its lines, a state, the line in the target, and the explanation."""
+
+    old: range
+    new: range
+    state: str
+    line: int
+    in_context: bool
+    detail: str = ""
+
+    @property
+    def header(self) -> str:
+        """Its place, as a diff writes it."""
+        return f"@@ -{_span(self.old)} +{_span(self.new)} @@"
+
+
+def _span(lines: range) -> str:
+    return f"{lines.start + (1 if lines else 0)},{len(lines)}"
+
+
+@dataclass
+class LineMerge:
+    """Three versions of a file, merged by lines.
+
+    Attributes:
+        merged: The result; None where both changed one place in different ways.
+        hunks: What became of each hunk.
+    """
+
+    merged: bytes | None
+    hunks: list[TextHunk]
+
+    @property
+    def in_context(self) -> bool:
+        """Whether the lines around every hunk are as they were."""
+        return all(hunk.in_context for hunk in self.hunks)
+
+
+def merge_file(base: bytes, patched: bytes, target: bytes) -> LineMerge:
+    """Merge a text file three ways.
+
+    Args:
+        base: What the patch was made for.
+        patched: With the patch.
+        target: The file to carry it to.
+
+    Returns:
+        The result, and what became of each hunk.
+    """
+    sides = [data.splitlines(keepends=True) for data in (base, patched, target)]
+    old, new, theirs = sides
+    to_patched, to_target = dict(matches(old, new)), dict(matches(old, theirs))
+    out: list[bytes] = []
+    hunks: list[TextHunk] = []
+    clean = True
+    for s in stretches(to_patched, to_target, (len(old), len(new), len(theirs))):
+        before, ours, there = old[s.o0 : s.o1], new[s.p0 : s.p1], theirs[s.n0 : s.n1]
+        if ours == before:
+            out += there
+        else:
+            hunk = _hunk(s, sides, to_target)
+            hunks.append(hunk)
+            clean = clean and hunk.state != CONFLICT
+            out += ours if hunk.state == APPLIED else there
+        if s.o1 < len(old):
+            out.append(theirs[s.n1])
+    return LineMerge(b"".join(out) if clean else None, hunks)
+
+
+def _hunk(s: Stretch, sides: Sequence[list[bytes]], to_target: dict[int, int]) -> TextHunk:
+    old, new, theirs = sides
+    before, ours, there = old[s.o0 : s.o1], new[s.p0 : s.p1], theirs[s.n0 : s.n1]
+    around = [*range(max(s.o0 - CONTEXT, 0), s.o0), *range(s.o1, min(s.o1 + CONTEXT, len(old)))]
+    in_context = all(
+        to_target.get(i) == (s.n0 - (s.o0 - i) if i < s.o0 else s.n1 + i - s.o1) for i in around
+    )
+    ranges = range(s.o0, s.o1), range(s.p0, s.p1)
+    if ours == there:
+        return TextHunk(*ranges, LANDED, s.n0 + 1, in_context)
+    at = _elsewhere(s, sides)
+    if at:
+        return TextHunk(*ranges, LANDED, at, in_context)
+    if before == there:
+        return TextHunk(*ranges, APPLIED, s.n0 + 1, in_context)
+    return TextHunk(*ranges, CONFLICT, s.n0 + 1, in_context, "both changed these lines")
+
+
+def _telling(line: bytes) -> bool:
+    return sum(character in b"_" or chr(character).isalnum() for character in line) > 3
+
+
+def _elsewhere(s: Stretch, sides: Sequence[list[bytes]]) -> int:
+    """Find the hunk's new lines, with the one before and the one after, in the target and nowhere in the base."""
+    old, new, theirs = sides
+    ours = new[max(s.p0 - 1, 0) : s.p1 + 1]
+    added = set(new[s.p0 : s.p1]) - set(old[s.o0 : s.o1])
+    if not any(_telling(line) for line in added):
+        return 0
+    first = next(i for i, line in enumerate(ours) if line in added and _telling(line))
+    places = [_places(side, ours, first) for side in (theirs, old)]
+    return places[0][0] + 1 if len(places[0]) == 1 and not places[1] else 0
+
+
+def _places(lines: Sequence[bytes], run: Sequence[bytes], first: int) -> list[int]:
+    starts = [i - first for i, line in enumerate(lines) if line == run[first]][:_MOST_PLACES]
+    return [at for at in starts if at >= 0 and list(lines[at : at + len(run)]) == list(run)]

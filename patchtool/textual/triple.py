@@ -1,0 +1,160 @@
+"""Merge one statement, or the header of a block, that is in all three versions."""
+
+from __future__ import annotations
+
+import ast
+import textwrap
+import warnings
+from typing import TYPE_CHECKING
+
+from patchtool.textual.diff import matches, stretches
+from patchtool.textual.edits import COSMETIC, Edit
+from patchtool.textual.shape import header_shape
+from patchtool.textual.source import indented
+from patchtool.textual.statement import NoMerge, merge_text
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Sequence
+
+    from patchtool.textual.shape import Shape
+    from patchtool.textual.source import Item
+
+
+def merge_lines(base: Sequence[str], patched: Sequence[str], target: Sequence[str]) -> list[str] | None:
+    """Merge lines three ways; None where both changed one place in different ways."""
+    out: list[str] = []
+    pairs = dict(matches(base, patched)), dict(matches(base, target))
+    for s in stretches(*pairs, (len(base), len(patched), len(target))):
+        old, ours, theirs = base[s.o0 : s.o1], patched[s.p0 : s.p1], target[s.n0 : s.n1]
+        if ours in (old, theirs):
+            out += theirs
+        elif old == theirs:
+            out += ours
+        else:
+            return None
+        if s.o1 < len(base):
+            out.append(target[s.n1])
+    return out
+
+
+def _own(item: Item) -> list[str]:
+    return indented(item.lines, -item.indent)
+
+
+def _stripped(lines: Sequence[str]) -> list[str]:
+    return [line.strip() for line in lines]
+
+
+def merge_statement(edit: Edit, shift: int) -> None:
+    """Decide what becomes of the patch's change of one statement.
+
+    Args:
+        edit: It; base, patched and target are its first items.
+        shift: How many columns the patch moves the code around it.
+    """
+    base, patched, target = edit.old[0], edit.new[0], edit.theirs[0]
+    own = [_own(item) for item in (base, patched, target)]
+    if base.key == patched.key:
+        _layout(edit, own, shift)
+    elif target.key == patched.key:
+        edit.landed()
+    elif _stripped(own[2]) == _stripped(own[0]):
+        _write(edit, own[1], shift)
+    else:
+        merged = None if len(own[1]) == len(own[0]) == len(own[2]) == 1 else merge_lines(*own)
+        expected = patched.key if base.key == target.key else None
+        if merged is None or not _means(merged, target, expected):
+            _by_tokens(edit, own, shift)
+        elif merged == own[2]:
+            edit.landed()
+        else:
+            _write(edit, merged, shift, "lines")
+
+
+def _write(edit: Edit, lines: Sequence[str], shift: int, how: str = "") -> None:
+    base, patched, target = edit.old[0], edit.new[0], edit.theirs[0]
+    lead = patched.lead if target.lead == base.lead else target.lead
+    edit.applied([*lead, *indented(lines, target.indent + shift)], how)
+
+
+def _layout(edit: Edit, own: list[list[str]], shift: int) -> None:
+    """Carry a change of layout or comments only."""
+    merged = merge_lines(*own)
+    if merged is not None and merged != own[2] and _means(merged, edit.theirs[0], edit.theirs[0].key):
+        _write(edit, merged, shift)
+    edit.state = COSMETIC
+    edit.reason = "" if merged is not None or own[1] == own[2] else "layout"
+
+
+def _by_tokens(edit: Edit, own: list[list[str]], shift: int) -> None:
+    base, patched, target = edit.old[0], edit.new[0], edit.theirs[0]
+    same = base.key == target.key
+    try:
+        merged = merge_text(*("".join(lines) for lines in own), unordered=base.form == "ImportFrom")
+    except NoMerge as error:
+        problem, lines = str(error), []
+    else:
+        lines = merged.splitlines(keepends=True)
+        problem = "" if _means(lines, target, patched.key if same else None) else "both changes together do not parse"
+    if problem and same:
+        _write(edit, own[1], shift, "layout")
+    elif problem:
+        edit.conflict("both-changed", f"`{base.brief}`: {problem}")
+    elif _key_of(lines, target) == target.key:
+        edit.landed()
+    else:
+        _write(edit, lines, shift, "tokens")
+
+
+def _means(lines: Sequence[str], like: Item, expected: Shape) -> bool:
+    """Whether lines parse as a statement or header of one kind, and say what is expected of them."""
+    key = _key_of(lines, like)
+    return key is not None and (expected is None or key == expected)
+
+
+def _key_of(lines: Sequence[str], like: Item) -> Hashable:
+    if like.form == "doc":
+        from patchtool.textual.shape import documentation_shape
+
+        node = _parsed("".join(lines))
+        return documentation_shape(node) if isinstance(node, ast.Expr) else None
+    node = _parsed(_framed("".join(lines), like.form))
+    if node is None or len(like.nodes) != 1:
+        return None
+    if like.form in {"else", "finally"}:
+        return (like.form, like.form)
+    if like.form == "except":
+        assert isinstance(node, ast.Try)
+        node = node.handlers[0]
+    elif like.form == "case":
+        assert isinstance(node, ast.Match)
+        node = node.cases[0]
+    elif like.form == "elif":
+        assert isinstance(node, ast.If)
+        node = node.orelse[0]
+    return (like.form, header_shape(node))
+
+
+def _framed(text: str, form: str) -> str:
+    """Put what a header or a statement needs around it to parse."""
+    text = text.rstrip("\n") + "\n"
+    if form == "case":
+        return "match x:\n" + textwrap.indent(text, " ") + "  pass\n"
+    before = {"elif": "if x:\n pass\n", "else": "if x:\n pass\n", "except": "try:\n pass\n", "finally": "try:\n pass\n"}
+    if form in before:
+        return before[form] + text + " pass\n"
+    if form == "Try":
+        return text + " pass\nfinally:\n pass\n"
+    if form in {"If", "For", "AsyncFor", "While", "With", "AsyncWith", "def", "class", "Match"}:
+        return text + (" case _:\n  pass\n" if form == "Match" else " pass\n")
+    return text
+
+
+def _parsed(text: str) -> ast.AST | None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            body = ast.parse(text).body
+        except (SyntaxError, ValueError, RecursionError):
+            return None
+    return body[0] if len(body) == 1 else None
