@@ -11,7 +11,7 @@ from patchtool.textual.diff import matches
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
 
-    from patchtool.textual.source import Item
+    from patchtool.textual.items import Item
 
 SIMILAR = 0.6
 """How much of two statements must be common for one to be a changed version of the other."""

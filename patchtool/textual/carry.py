@@ -47,7 +47,9 @@ def carry_file(change: FileChange, target: bytes | None, *, path: str = "", mode
     if target == change.base:
         return CarriedFile(CarryOutcome.EXACT, change.patched)
     if target == change.patched:
-        return CarriedFile(CarryOutcome.LANDED, target, (_found("", CarryOutcome.LANDED, path, 1, "the file is equal"),))
+        return CarriedFile(
+            CarryOutcome.LANDED, target, (_found("", CarryOutcome.LANDED, path, 1, "the file is equal"),)
+        )
     if change.base == change.patched:
         return CarriedFile(CarryOutcome.MERGED, target)
     if any(b"\0" in data[:_BINARY] for data in (change.base, change.patched, target)):
@@ -93,7 +95,9 @@ def parsed(data: bytes) -> Source:
     Raises:
         NotStructural: If it is no Python that can be read as items.
     """
-    return Source(data)
+    source = Source(data)
+    source.items  # noqa: B018  (reading them may fail, too)
+    return source
 
 
 def _same_code(path: str, one: bytes, other: bytes) -> bool:
@@ -101,7 +105,7 @@ def _same_code(path: str, one: bytes, other: bytes) -> bool:
     if not path.endswith(".py"):
         return False
     try:
-        return shape(parsed(one).tree) == shape(parsed(other).tree)
+        return bool(shape(parsed(one).tree) == shape(parsed(other).tree))
     except NotStructural:
         return False
 
@@ -135,12 +139,9 @@ class _Carrier:
             return self.result(CarryOutcome.LANDED, self.target, self._line_findings(lines))
         if self.path.endswith(".py"):
             try:
-                sources = [parsed(data) for data in (self.base, self.patched, self.target)]
-                sources[0].items, sources[1].items, sources[2].items  # noqa: B018  (reading may fail)
+                return self._python(lines, *(parsed(data) for data in (self.base, self.patched, self.target)))
             except NotStructural:
                 pass
-            else:
-                return self._python(lines, *sources)
         return self._text(lines)
 
     def _text(self, lines: LineMerge) -> CarriedFile:
@@ -170,7 +171,7 @@ class _Carrier:
             outcome = CarryOutcome.PARTIAL if landed else CarryOutcome.MERGED
             return self.result(outcome, lines.merged or b"", self._line_findings(lines))
         if verdict == states.CONFLICT:
-            return self._conflict(merge, findings, base, target)
+            return self._conflict(merge, findings, target)
         if merge.merged == self.target:
             return self.refused("no-effect", "the change cannot be told from what is there", findings)
         complaint = merge.complaint or check_merged(self.patched, self.target, merge.merged)
@@ -194,9 +195,7 @@ class _Carrier:
             return False
         return not _same_code(self.path, lines.merged, merge.merged)
 
-    def _conflict(
-        self, merge: PythonMerge, findings: tuple[HunkFinding, ...], base: Source, target: Source
-    ) -> CarriedFile:
+    def _conflict(self, merge: PythonMerge, findings: tuple[HunkFinding, ...], target: Source) -> CarriedFile:
         """Tell a conflict from code that is gone."""
         gone = [hunk for hunk in merge.hunks if hunk.state == states.CONFLICT]
         if all(hunk.reason == "gone" for hunk in gone) and not merge.states()[states.APPLIED]:

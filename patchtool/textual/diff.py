@@ -148,7 +148,7 @@ def _rarest_run(a: list[int], b: list[int], box: _Box) -> tuple[int, int, int] |
 
 
 class Stretch(NamedTuple):
-    """A stretch between two elements that all three sides have: half-open ranges of the base, the patched and the target.
+    """A stretch between two elements that all three sides have: ranges of base, patched and target, half open.
 
     An empty stretch stands between neighbours and is not reported.
     """

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from patchtool.textual.source import Item
+    from patchtool.textual.items import Item
 
 APPLIED, LANDED, CONFLICT, COSMETIC = "applied", "landed", "conflict", "cosmetic"
 
@@ -87,8 +87,8 @@ class Hunk:
 
     def header(self) -> str:
         """Write its place as a diff does."""
-        old, new = (_span([i for e in self.edits for i in side(e)]) for side in (lambda e: e.old, lambda e: e.new))
-        return f"@@ -{old} +{new} @@" + (f" {self.scope}" if self.scope else "")
+        old, new = [i for e in self.edits for i in e.old], [i for e in self.edits for i in e.new]
+        return f"@@ -{_span(old)} +{_span(new)} @@" + (f" {self.scope}" if self.scope else "")
 
     def target_line(self) -> int:
         """The line of the target that it is about, or 0."""

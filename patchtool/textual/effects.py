@@ -10,7 +10,7 @@ from patchtool.textual.align import assigned, dice, likeness
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from patchtool.textual.source import Item
+    from patchtool.textual.items import Item
 
 _FLOW = (
     ast.Return, ast.Break, ast.Continue, ast.Raise, ast.Yield, ast.YieldFrom, ast.Await, ast.Delete, ast.Global,
@@ -64,7 +64,7 @@ def _reads(items: Sequence[Item], names: set[str]) -> bool:
         isinstance(node, ast.Name) and node.id in names
         for item in items
         if item.is_definition
-        for part in [*getattr(item.node, "decorator_list", ()), *getattr(item.node, "bases", ())]
+        for part in [*getattr(item.nodes[0], "decorator_list", ()), *getattr(item.nodes[0], "bases", ())]
         for node in ast.walk(part)
     )
 
@@ -101,7 +101,7 @@ class _Effects:
             self.unknown = True
             return
         for part in ast.walk(node):
-            if isinstance(part, _FLOW) or isinstance(part, ast.Call):
+            if isinstance(part, (*_FLOW, ast.Call)):
                 self.unknown = True
             if isinstance(part, ast.Name | ast.Attribute | ast.Subscript) and (name := _dotted(part)):
                 (self.reads if isinstance(part.ctx, ast.Load) else self.writes).add(name)

@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING
 
 from patchtool.textual.edits import COSMETIC, Edit
 from patchtool.textual.effects import commute, rivals
+from patchtool.textual.items import indented
 from patchtool.textual.shape import header_shape, shape
-from patchtool.textual.source import indented
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
 
     from patchtool.textual.diff import Stretch
-    from patchtool.textual.merge import Versions
-    from patchtool.textual.source import Item
+    from patchtool.textual.items import Item, Versions
 
 
 def deep_keys(items: Sequence[Item], names: dict[str, str] | None = None) -> list[Hashable]:
@@ -62,8 +61,8 @@ class Gap:
         s = self.s
         self.old, self.ours = self.v.base[s.o0 : s.o1], self.v.patched[s.p0 : s.p1]
         self.theirs = self.v.target[s.n0 : s.n1]
-        kept_ours = {j for i, j in self.to_patched.items() if s.o0 <= i < s.o1}
-        kept_theirs = {k for i, k in self.to_target.items() if s.o0 <= i < s.o1}
+        kept_ours = {self.to_patched[i] for i in range(s.o0, s.o1) if i in self.to_patched}
+        kept_theirs = {self.to_target[i] for i in range(s.o0, s.o1) if i in self.to_target}
         self.added = [j for j in range(s.p0, s.p1) if j not in kept_ours]
         self.new_there = [k for k in range(s.n0, s.n1) if k not in kept_theirs]
         self.removed = [i for i in range(s.o0, s.o1) if i not in self.to_patched]
@@ -72,10 +71,13 @@ class Gap:
     @property
     def patch_changes_nothing(self) -> bool:
         """Whether the patch left the stretch as it was."""
-        return not self.added and not self.removed and all(
-            self.v.base[i].whole == self.v.patched[self.to_patched[i]].whole
-            or self.v.base[i].is_definition
-            for i in range(self.s.o0, self.s.o1)
+        return (
+            not self.added
+            and not self.removed
+            and all(
+                self.v.base[i].whole == self.v.patched[self.to_patched[i]].whole or self.v.base[i].is_definition
+                for i in range(self.s.o0, self.s.o1)
+            )
         )
 
     def edit(self) -> Edit:
@@ -200,7 +202,8 @@ def _in_place(gap: Gap) -> bool:
         return False
     if any(i in gap.to_target for i in gap.removed if gap.v.base[i].form != "comment"):
         return False
-    if any(_differs(gap.v.base[i], gap.v.patched[j]) for i, j in gap.to_patched.items() if gap.s.o0 <= i < gap.s.o1):
+    kept = [i for i in range(gap.s.o0, gap.s.o1) if i in gap.to_patched]
+    if any(_differs(gap.v.base[i], gap.v.patched[gap.to_patched[i]]) for i in kept):
         return False
     return any(theirs[at : at + len(ours)] == ours for at in range(len(theirs) - len(ours) + 1))
 
@@ -209,7 +212,9 @@ def _deletion(gap: Gap, edit: Edit) -> Edit:
     """Judge a stretch from which the patch only takes out."""
     for i in gap.removed:
         if i in gap.to_target and _differs(gap.v.base[i], gap.v.target[gap.to_target[i]]):
-            return edit.conflict("changed-upstream", f"the patch takes out `{gap.v.base[i].brief}`, which upstream changed")
+            return edit.conflict(
+                "changed-upstream", f"the patch takes out `{gap.v.base[i].brief}`, which upstream changed"
+            )
     taken = {gap.to_target[i] for i in gap.removed if i in gap.to_target}
     code = [i for i in gap.removed if gap.v.base[i].form != "comment"]
     there = [i for i in code if i in gap.to_target]
@@ -252,7 +257,9 @@ def _insertion(gap: Gap, edit: Edit) -> Edit:
     if rival is not None:
         return edit.conflict("both-inserted", f"upstream put `{rival.brief}` where the patch puts `{what}`")
     if new and not (commute(code, new) or _branches(code, new)):
-        return edit.conflict("both-inserted", f"upstream put `{new[0].brief}` where the patch puts `{what}`; their order may matter")
+        return edit.conflict(
+            "both-inserted", f"upstream put `{new[0].brief}` where the patch puts `{what}`; their order may matter"
+        )
     deeper = gap.insertion_depth(gap.added[0])
     if deeper is None:
         return edit.conflict("nesting", "the code around it is nested in another way")
@@ -292,8 +299,11 @@ def _branches(ours: Sequence[Item], theirs: Sequence[Item]) -> bool:
     if not ours or not theirs or any(run[0].form != "elif" for run in (ours, theirs)):
         return False
     depth = ours[0].depth
-    if theirs[0].depth != depth or any(i.depth < depth or (i.depth == depth and i.form != "elif") for i in [*ours, *theirs]):
+    if theirs[0].depth != depth or any(
+        i.depth < depth or (i.depth == depth and i.form != "elif") for i in [*ours, *theirs]
+    ):
         return False
-    tests = [ast.dump(i.node.test) for i in [*ours, *theirs] if i.depth == depth and isinstance(i.node, ast.If)]
+    nodes = [i.nodes[0] for i in [*ours, *theirs] if i.depth == depth]
+    tests = [ast.dump(node.test) for node in nodes if isinstance(node, ast.If)]
     plain = {re.sub(r"Constant\(value=(?:'[^']*'|[^)]*)\)", "Constant", test) for test in tests}
     return len(plain) == 1 and len(set(tests)) == len(tests)

@@ -57,7 +57,7 @@ def check_merged(patched: bytes, target: bytes, merged: bytes) -> Complaint | No
             return Complaint("entry-twice", f"{entry[0]} {entry[1]} would be there twice")
     unbound = tree.unbound - known[0].unbound - known[1].unbound
     if unbound:
-        return Complaint("name-gone", f"`{sorted(unbound)[0]}` would be bound nowhere")
+        return Complaint("name-gone", f"`{min(unbound)}` would be bound nowhere")
     return None
 
 

@@ -11,7 +11,8 @@ from patchtool.textual.statement import NoMerge, merge_text
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from patchtool.textual.source import Item, Source
+    from patchtool.textual.items import Item
+    from patchtool.textual.source import Source
 
 _WIDTH = 88
 
@@ -34,8 +35,12 @@ class Imported(NamedTuple):
 
 def imported(item: Item) -> list[Imported]:
     """Tell what an import statement imports."""
-    node = item.nodes[0]
-    assert isinstance(node, ast.Import | ast.ImportFrom)
+    return _names_of(item.nodes[0])
+
+
+def _names_of(node: object) -> list[Imported]:
+    if not isinstance(node, ast.Import | ast.ImportFrom):
+        return []
     module, level = (node.module or "", node.level) if isinstance(node, ast.ImportFrom) else ("", 0)
     return [Imported(module, level, alias.name, alias.asname) for alias in node.names]
 
@@ -113,9 +118,9 @@ class ImportCarrier:
         return next((self._there[n] for n in imported(before) if n in self._there), None) if before else None
 
     def _rewrite(self, edit: Edit, home: Item, add: list[Imported], drop: list[Imported]) -> None:
-        before, after = (edit.old or [None])[0], (edit.new or [None])[0]
+        before, after = next(iter(edit.old), None), next(iter(edit.new), None)
         names = [name for name in imported(home) if name not in drop] + add
-        lines = [] if not names else None
+        lines: list[str] | None = [] if not names else None
         if lines is None and before is not None and after is not None:
             if home.flat == before.flat:
                 lines = after.lines
@@ -168,13 +173,11 @@ def _changed(old: Sequence[Item], new: Sequence[Item]) -> list[tuple[Item | None
 
 
 def _names(lines: Sequence[str]) -> set[Imported]:
-    from patchtool.textual.source import Item as Plain
-
     try:
         node = ast.parse("".join(lines)).body[0]
     except (SyntaxError, IndexError):
         return set()
-    return set(imported(Plain("", [], [], 0, 0, [node]))) if isinstance(node, ast.Import | ast.ImportFrom) else set()
+    return set(_names_of(node))
 
 
 def written(names: Sequence[Imported]) -> list[str]:

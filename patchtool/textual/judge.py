@@ -11,8 +11,7 @@ from patchtool.textual.gap import deep_keys
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
 
-    from patchtool.textual.merge import Versions
-    from patchtool.textual.source import Item
+    from patchtool.textual.items import Item, Versions
 
 _TELLING = 4
 """Names that a hunk has to add for their presence elsewhere in the definition to tell anything."""

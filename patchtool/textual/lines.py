@@ -90,9 +90,7 @@ def _hunk(s: Stretch, sides: Sequence[list[bytes]], to_target: dict[int, int]) -
     old, new, theirs = sides
     before, ours, there = old[s.o0 : s.o1], new[s.p0 : s.p1], theirs[s.n0 : s.n1]
     around = [*range(max(s.o0 - CONTEXT, 0), s.o0), *range(s.o1, min(s.o1 + CONTEXT, len(old)))]
-    in_context = all(
-        to_target.get(i) == (s.n0 - (s.o0 - i) if i < s.o0 else s.n1 + i - s.o1) for i in around
-    )
+    in_context = all(to_target.get(i) == (s.n0 - (s.o0 - i) if i < s.o0 else s.n1 + i - s.o1) for i in around)
     ranges = range(s.o0, s.o1), range(s.p0, s.p1)
     if ours == there:
         return TextHunk(*ranges, LANDED, s.n0 + 1, in_context)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from patchtool.textual.align import aligned
 from patchtool.textual.diff import stretches
 from patchtool.textual.edits import COSMETIC, Edit, Parts
 from patchtool.textual.gap import Gap, deep_keys, gone, resolve
-from patchtool.textual.source import Item, indented
+from patchtool.textual.items import Item, Versions, indented
 from patchtool.textual.triple import merge_statement
 
 if TYPE_CHECKING:
@@ -16,14 +16,6 @@ if TYPE_CHECKING:
 
     from patchtool.textual.imports import ImportCarrier
     from patchtool.textual.source import Source
-
-
-class Versions(NamedTuple):
-    """A list of items in the base, in the patched file and in the target."""
-
-    base: Sequence[Item]
-    patched: Sequence[Item]
-    target: Sequence[Item]
 
 
 class Merger:
@@ -34,7 +26,7 @@ class Merger:
         patched: With the patch.
         target: The file to carry it to.
         imports: What becomes of the imports.
-        homes: Definitions of the base that are elsewhere in the target: the target's definition by the id of the base's.
+        homes: Where definitions of the base are in the target, by the id of the base's.
 
     Attributes:
         parts: The merged file.
@@ -86,8 +78,9 @@ class Merger:
         nested = 0
         for s in stretches(to_patched, to_target, lengths):
             right = self._nesting(v.base[s.o1], v.patched[s.p1]) if s.o1 < len(v.base) else nested
-            gap = Gap(scope, v, s, to_patched, to_target, column=column, shift=shift, unit=self.unit)
-            self._stretch(gap, nested, right)
+            if s.o0 < s.o1 or s.p0 < s.p1 or s.n0 < s.n1:
+                gap = Gap(scope, v, s, to_patched, to_target, column=column, shift=shift, unit=self.unit)
+                self._stretch(gap, nested, right)
             if s.o1 < len(v.base):
                 self._common(scope, v.base[s.o1], v.patched[s.p1], v.target[s.n1], shift)
                 nested = right
@@ -95,9 +88,7 @@ class Merger:
     def _moves(self, scope: str, v: Versions, to_patched: dict[int, int], to_target: dict[int, int]) -> None:
         """Pair definitions that the target has in another order."""
         self.paired.update(id(v.target[k]) for k in to_target.values())
-        self.similar += [
-            (v.base[i], v.target[k]) for i, k in to_target.items() if v.base[i].flat != v.target[k].flat
-        ]
+        self.similar += [(v.base[i], v.target[k]) for i, k in to_target.items() if v.base[i].flat != v.target[k].flat]
         taken = set(to_target.values())
         spots = {i.slot: i for k, i in enumerate(v.target) if i.is_definition and k not in taken}
         for at, item in enumerate(v.base):
@@ -116,7 +107,9 @@ class Merger:
         if gap.patch_changes_nothing:
             code = any(i.form not in {"comment", "end"} for i in gap.theirs)
             if left != right and code:
-                edit = gap.edit().conflict("nesting", f"upstream added `{gap.theirs[0].brief}` where the patch nests code")
+                edit = gap.edit().conflict(
+                    "nesting", f"upstream added `{gap.theirs[0].brief}` where the patch nests code"
+                )
                 self.parts.items.append(edit)
                 return
             for item in gap.theirs:
@@ -124,9 +117,9 @@ class Merger:
             self._lost(gap)
             return
         edits = resolve(gap)
-        code = [i for i in gap.theirs if i.form not in {"comment", "doc"}]
-        if any(item.before for item in code[1:]):
-            edits = [gap.edit().conflict("import-between", f"upstream imports before `{code[-1].brief}`")]
+        apart = [i for i in gap.theirs if i.form not in {"comment", "doc"}][1:]
+        if any(item.before for item in apart):
+            edits = [gap.edit().conflict("import-between", f"upstream imports before `{apart[-1].brief}`")]
         self.parts.items += edits
         if any(edit.reason == "gone" for edit in edits):
             self._lost(gap)

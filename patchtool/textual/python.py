@@ -15,7 +15,8 @@ from patchtool.textual.merge import Merger
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from patchtool.textual.source import Item, Source
+    from patchtool.textual.items import Item
+    from patchtool.textual.source import Source
 
 
 @dataclass

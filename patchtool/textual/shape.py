@@ -32,13 +32,18 @@ def shape(node: ast.AST, names: dict[str, str] | None = None) -> Shape:
         return ("Name", names.get(node.id, node.id) if names else node.id)
     if isinstance(node, ast.Constant):
         return ("Constant", type(node.value).__name__, repr(node.value))
+    if (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id == "super"
+        and len(node.args) == 2
+    ):
+        return ("Call", ("Name", "super"), (), ())
     formatted = _formatted(node)
     if formatted is not None:
         return _joined(formatted, names)
     parts: list[Shape] = [type(node).__name__]
-    for field in node._fields:
-        if field not in _SKIPPED:
-            parts.append(_part(_without_documentation(node, field), names))
+    parts += [_part(_without_documentation(node, f), names) for f in node._fields if f not in _SKIPPED]
     if names and isinstance(node, ast.arg):
         parts[1] = names.get(node.arg, node.arg)
     return tuple(parts)
@@ -75,29 +80,30 @@ def is_documentation(node: ast.AST) -> bool:
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
 
 
-def documentation_shape(node: ast.Expr) -> Shape:
+def documentation_shape(node: object) -> Shape:
     """Tell the shape of a docstring: its text without indentation."""
-    assert isinstance(node.value, ast.Constant)
-    return ("doc", inspect.cleandoc(str(node.value.value)))
+    value = node.value.value if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) else ""
+    return ("doc", inspect.cleandoc(str(value)))
 
 
 def _formatted(node: ast.AST) -> list[str | tuple[ast.expr, str]] | None:
     """Split a formatted string into texts and values with their conversion; None for anything else."""
     if isinstance(node, ast.JoinedStr):
         return _f_string(node)
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod) and _is_text(node.left):
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod) and (text := _text(node.left)) is not None:
         if isinstance(node.right, ast.Dict | ast.Starred):
             return None
         values = node.right.elts if isinstance(node.right, ast.Tuple) else [node.right]
-        return _filled(node.left, _PERCENT, values, {"%s": "s", "%r": "r", "%%": "%"})
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "format":
-        if _is_text(node.func.value) and not node.keywords:
-            return _filled(node.func.value, _BRACES, node.args, {"{}": "s", "{{": "{", "}}": "}"})
-    return None
+        return _filled(text, _PERCENT, values, {"%s": "s", "%r": "r", "%%": "%"})
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or node.func.attr != "format":
+        return None
+    if node.keywords or (text := _text(node.func.value)) is None:
+        return None
+    return _filled(text, _BRACES, node.args, {"{}": "s", "{{": "{", "}}": "}"})
 
 
-def _is_text(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and isinstance(node.value, str)
+def _text(node: ast.expr) -> str | None:
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
 
 
 def _f_string(node: ast.JoinedStr) -> list[str | tuple[ast.expr, str]] | None:
@@ -113,10 +119,9 @@ def _f_string(node: ast.JoinedStr) -> list[str | tuple[ast.expr, str]] | None:
 
 
 def _filled(
-    template: ast.expr, pattern: re.Pattern[str], values: list[ast.expr], meaning: dict[str, str]
+    text: str, pattern: re.Pattern[str], values: list[ast.expr], meaning: dict[str, str]
 ) -> list[str | tuple[ast.expr, str]] | None:
-    assert isinstance(template, ast.Constant)
-    text, parts, at, rest = str(template.value), list[str | tuple[ast.expr, str]](), 0, list(values)
+    parts, at, rest = list[str | tuple[ast.expr, str]](), 0, list(values)
     for found in pattern.finditer(text):
         means = meaning.get(found.group())
         parts.append(text[at : found.start()])

@@ -1,160 +1,25 @@
-"""A Python file as nested lists of items: definitions, statements, headers of blocks, and comments."""
+"""Read a Python file as nested lists of items."""
 
 from __future__ import annotations
 
 import ast
-import io
 import re
-import tokenize
 import warnings
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
-from patchtool.textual.shape import Shape, documentation_shape, header_shape, is_documentation
+from patchtool.textual.items import Definition, Item
+from patchtool.textual.shape import is_documentation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
-Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
-_WORD = re.compile(r"\w+|[^\w\s]")
 _KEYWORD = re.compile(r"\s*(else|finally)\s*:")
 _CODING = re.compile(rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)", re.MULTILINE)
 
 
 class NotStructural(Exception):
     """The file cannot be read as items: it does not parse, or has an encoding or line ends that are not handled."""
-
-
-class Item:
-    """One element of a block: a definition with its own list, a statement, a block's header, or a comment.
-
-    Args:
-        form: The class of its syntax node, a keyword, ``doc``, ``comment`` or ``def`` and ``class``.
-        lead: The blank lines before it.
-        lines: Its own lines with line ends; of a definition only the header.
-        depth: How many blocks of the enclosing definition it is in.
-        line: The number of its first own line, from 1.
-        nodes: Its syntax nodes; several where statements share a line.
-
-    Attributes:
-        source: The file, of a definition.
-        before: Imports that stand before it, which are carried apart.
-    """
-
-    __slots__ = ("__dict__", "before", "depth", "form", "lead", "line", "lines", "nodes", "source")
-
-    def __init__(
-        self, form: str, lead: list[str], lines: list[str], depth: int, line: int, nodes: Sequence[ast.AST | str] = ()
-    ) -> None:
-        self.form, self.lead, self.lines, self.depth, self.line, self.nodes = form, lead, lines, depth, line, nodes
-        self.source: Source | None = None
-        self.before: list[str] = []
-
-    @property
-    def is_definition(self) -> bool:
-        """Whether it is a function or a class."""
-        return self.source is not None
-
-    @property
-    def node(self) -> ast.AST:
-        """Its first syntax node."""
-        node = self.nodes[0]
-        assert isinstance(node, ast.AST)
-        return node
-
-    @property
-    def name(self) -> str:
-        """The name that a definition defines."""
-        node = self.node
-        assert isinstance(node, Definition)
-        return node.name
-
-    @cached_property
-    def slot(self) -> tuple[str, ...]:
-        """What a definition must not share with a sibling: its name, and what makes overloads and accessors differ."""
-        node = self.node
-        assert isinstance(node, Definition)
-        marks = [ast.dump(d) for d in node.decorator_list if not isinstance(d, ast.Name) or d.id == "overload"]
-        telling = [m for m in marks if re.search(r"attr='(setter|getter|deleter|register|overload)'|overload", m)]
-        return (self.form, node.name, *telling)
-
-    @cached_property
-    def indent(self) -> int:
-        """The column of its first character."""
-        first = self.lines[0] if self.lines else ""
-        return len(first) - len(first.lstrip())
-
-    @cached_property
-    def flat(self) -> str:
-        """Its own text without indentation and trailing space."""
-        return "".join(line.strip() + "\n" for line in self.lines)
-
-    @cached_property
-    def key(self) -> Shape:
-        """Equal for items that say the same; of a definition, what is in its header only."""
-        if self.form == "comment":
-            return ("comment", self.flat)
-        if self.form == "doc":
-            assert isinstance(self.node, ast.Expr)
-            return documentation_shape(self.node)
-        return (self.form, *(n if isinstance(n, str) else header_shape(n) for n in self.nodes))
-
-    @cached_property
-    def whole(self) -> list[str]:
-        """All its lines, nested ones included, without the lead."""
-        if self.source is None:
-            return self.lines
-        node = self.node
-        assert isinstance(node, Definition)
-        return self.source.lines[self.line - 1 : node.end_lineno]
-
-    @cached_property
-    def body(self) -> list[Item]:
-        """The items of a definition."""
-        node = self.node
-        assert isinstance(node, Definition)
-        assert self.source is not None
-        first = _begin(node.body[0])
-        if self.line + len(self.lines) > first:
-            return []  # a definition of one line
-        reader = _Reader(self.source, self.line + len(self.lines) - 1)
-        reader.read(node.body, 0, documented=True)
-        return reader.items
-
-    @cached_property
-    def words(self) -> dict[str, int]:
-        """How often each word and sign is in it, nested text included."""
-        return counted(_WORD.findall("".join(self.whole)))
-
-    @cached_property
-    def names(self) -> dict[str, int]:
-        """How often each name, number and keyword is in it."""
-        return {word: count for word, count in self.words.items() if word[0].isalnum() or word[0] == "_"}
-
-    @cached_property
-    def trivial(self) -> bool:
-        """Whether it is so common that its presence tells nothing."""
-        if self.form in {"comment", "else", "finally", "Try", "Pass", "Continue", "Break", "doc"}:
-            return True
-        return not self.is_definition and not self.is_import and sum(self.names.values()) < 3
-
-    @property
-    def is_import(self) -> bool:
-        """Whether it is an import that always happens when the module is loaded."""
-        return self.depth == 0 and self.form in {"Import", "ImportFrom"} and len(self.nodes) == 1
-
-    @property
-    def brief(self) -> str:
-        """Its first words, for messages."""
-        return " ".join(line.strip() for line in self.lines)[:70]
-
-
-def counted(elements: Iterable[str]) -> dict[str, int]:
-    """Count elements; a plain dictionary is faster than a Counter here."""
-    counts: dict[str, int] = {}
-    for element in elements:
-        counts[element] = counts.get(element, 0) + 1
-    return counts
 
 
 class Source:
@@ -202,10 +67,16 @@ class Source:
         return min((s for s in steps if s > 1), default=4)
 
 
-def _begin(node: ast.AST) -> int:
+def _body(source: Source, node: Definition, done: int) -> list[Item]:
+    reader = _Reader(source, done)
+    reader.read(node.body, 0, documented=True)
+    return reader.items
+
+
+def _begin(node: ast.stmt) -> int:
     """The first line of a statement, decorators included."""
-    lines = [d.lineno for d in getattr(node, "decorator_list", ())]
-    return min([node.lineno, *lines])  # type: ignore[attr-defined]
+    decorators: list[ast.expr] = getattr(node, "decorator_list", [])
+    return min([node.lineno, *(d.lineno for d in decorators)])
 
 
 class _Reader:
@@ -269,7 +140,10 @@ class _Reader:
         item = self.add(form, start, end if one_line else self.header_end(start, first), depth, [node])
         if item is None:
             raise NotStructural(f"line {start} has a definition and other code")
-        item.source = self.source
+        item.definition = node
+        item.whole = self.source.lines[start - 1 : end]
+        if not one_line:
+            item.read_body = partial(_body, self.source, node, self.done)
         self.done = end
 
     def header_end(self, start: int, first: int) -> int:
@@ -280,13 +154,16 @@ class _Reader:
         return end
 
     def compound(self, node: ast.stmt, start: int, depth: int) -> None:
-        self.block(node, start, node.body, depth, type(node).__name__)  # type: ignore[attr-defined]
+        body: list[ast.stmt] = getattr(node, "body", [])
+        self.block(node, start, body, depth, type(node).__name__)
         for handler in getattr(node, "handlers", ()):
             self.block(handler, handler.lineno, handler.body, depth, "except")
         rest: list[ast.stmt] = getattr(node, "orelse", [])
         while rest:
             branch = rest[0]
-            if not (isinstance(node, ast.If) and len(rest) == 1 and isinstance(branch, ast.If) and self.is_elif(branch)):
+            if not (
+                isinstance(node, ast.If) and len(rest) == 1 and isinstance(branch, ast.If) and self.is_elif(branch)
+            ):
                 self.keyword("else", rest, depth)
                 break
             self.block(branch, branch.lineno, branch.body, depth, "elif")
@@ -316,39 +193,3 @@ class _Reader:
                 self.add(word, number, self.header_end(number, first), depth, [word])
                 break
         self.read(body, depth + 1)
-
-
-def string_lines(lines: Sequence[str]) -> set[int]:
-    """Find lines that begin inside a string, and must not be indented in another way."""
-    if not any('"""' in line or "'''" in line or line.endswith("\\\n") for line in lines):
-        return set()
-    inside: set[int] = set()
-    opened: list[int] = []
-    try:
-        for token in tokenize.generate_tokens(io.StringIO("".join(lines)).readline):
-            kind = tokenize.tok_name[token.type]
-            if kind == "STRING":
-                inside.update(range(token.start[0], token.end[0]))
-            elif kind == "FSTRING_START":
-                opened.append(token.start[0])
-            elif kind == "FSTRING_END":
-                inside.update(range(opened.pop(), token.end[0]))
-    except (tokenize.TokenError, IndentationError, SyntaxError):
-        pass
-    return inside
-
-
-def indented(lines: Sequence[str], by: int) -> list[str]:
-    """Indent lines by some columns more or, if negative, less; strings and blank lines are left alone."""
-    if not by:
-        return list(lines)
-    kept = string_lines(lines)
-    out = []
-    for index, line in enumerate(lines):
-        if index in kept or not line.strip():
-            out.append(line)
-        elif by > 0:
-            out.append(" " * by + line)
-        else:
-            out.append(line[min(-by, len(line) - len(line.lstrip())) :])
-    return out

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 
 from patchtool.textual.diff import matches, stretches
 from patchtool.textual.edits import COSMETIC, Edit
-from patchtool.textual.shape import header_shape
-from patchtool.textual.source import indented
+from patchtool.textual.items import indented
+from patchtool.textual.shape import documentation_shape, header_shape
 from patchtool.textual.statement import NoMerge, merge_text
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
 
+    from patchtool.textual.items import Item
     from patchtool.textual.shape import Shape
-    from patchtool.textual.source import Item
 
 
 def merge_lines(base: Sequence[str], patched: Sequence[str], target: Sequence[str]) -> list[str] | None:
@@ -114,8 +114,6 @@ def _means(lines: Sequence[str], like: Item, expected: Shape) -> bool:
 
 def _key_of(lines: Sequence[str], like: Item) -> Hashable:
     if like.form == "doc":
-        from patchtool.textual.shape import documentation_shape
-
         node = _parsed("".join(lines))
         return documentation_shape(node) if isinstance(node, ast.Expr) else None
     node = _parsed(_framed("".join(lines), like.form))
@@ -124,14 +122,11 @@ def _key_of(lines: Sequence[str], like: Item) -> Hashable:
     if like.form in {"else", "finally"}:
         return (like.form, like.form)
     if like.form == "except":
-        assert isinstance(node, ast.Try)
-        node = node.handlers[0]
+        node = node.handlers[0] if isinstance(node, ast.Try) else node
     elif like.form == "case":
-        assert isinstance(node, ast.Match)
-        node = node.cases[0]
+        node = node.cases[0] if isinstance(node, ast.Match) else node
     elif like.form == "elif":
-        assert isinstance(node, ast.If)
-        node = node.orelse[0]
+        node = node.orelse[0] if isinstance(node, ast.If) else node
     return (like.form, header_shape(node))
 
 

@@ -1,0 +1,170 @@
+"""The items that a Python file consists of: definitions, statements, headers of blocks, and comments."""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import tokenize
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+from patchtool.textual.shape import Shape, documentation_shape, header_shape
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+_WORD = re.compile(r"\w+|[^\w\s]")
+_TELLING_MARK = re.compile(r"attr='(setter|getter|deleter|register|overload)'|overload")
+
+
+class Item:
+    """One element of a block: a definition with its own list, a statement, a block's header, or a comment.
+
+    Args:
+        form: The class of its syntax node, a keyword, ``doc``, ``comment`` or ``def`` and ``class``.
+        lead: The blank lines before it.
+        lines: Its own lines with line ends; of a definition only the header.
+        depth: How many blocks of the enclosing definition it is in.
+        line: The number of its first own line, from 1.
+        nodes: Its syntax nodes; several where statements share a line.
+
+    Attributes:
+        before: Imports that stand before it, which are carried apart.
+        definition: Its syntax node if it is a definition.
+        whole: All its lines, nested ones included, without the lead.
+        read_body: Reads the items of a definition.
+    """
+
+    __slots__ = ("__dict__", "before", "depth", "form", "lead", "line", "lines", "nodes", "source")
+
+    def __init__(
+        self, form: str, lead: list[str], lines: list[str], depth: int, line: int, nodes: Sequence[ast.AST | str] = ()
+    ) -> None:
+        self.form, self.lead, self.lines, self.depth, self.line, self.nodes = form, lead, lines, depth, line, nodes
+        self.before: list[str] = []
+        self.definition: Definition | None = None
+        self.whole = lines
+        self.read_body: Callable[[], list[Item]] = list
+
+    @property
+    def is_definition(self) -> bool:
+        """Whether it is a function or a class."""
+        return self.definition is not None
+
+    @property
+    def name(self) -> str:
+        """The name that a definition defines; empty for anything else."""
+        return self.definition.name if self.definition else ""
+
+    @cached_property
+    def slot(self) -> tuple[str, ...]:
+        """What a definition must not share with a sibling: its name, and what makes overloads and accessors differ."""
+        decorators = self.definition.decorator_list if self.definition else []
+        marks = [ast.dump(d) for d in decorators if not isinstance(d, ast.Name) or d.id == "overload"]
+        return (self.form, self.name, *(mark for mark in marks if _TELLING_MARK.search(mark)))
+
+    @cached_property
+    def indent(self) -> int:
+        """The column of its first character."""
+        first = self.lines[0] if self.lines else ""
+        return len(first) - len(first.lstrip())
+
+    @cached_property
+    def flat(self) -> str:
+        """Its own text without indentation and trailing space."""
+        return "".join(line.strip() + "\n" for line in self.lines)
+
+    @cached_property
+    def key(self) -> Shape:
+        """Equal for items that say the same; of a definition, what is in its header only."""
+        if self.form == "comment":
+            return ("comment", self.flat)
+        if self.form == "doc":
+            return documentation_shape(self.nodes[0])
+        return (self.form, *(n if isinstance(n, str) else header_shape(n) for n in self.nodes))
+
+    @cached_property
+    def body(self) -> list[Item]:
+        """The items of a definition."""
+        return self.read_body()
+
+    @cached_property
+    def words(self) -> dict[str, int]:
+        """How often each word and sign is in it, nested text included."""
+        return counted(_WORD.findall("".join(self.whole)))
+
+    @cached_property
+    def names(self) -> dict[str, int]:
+        """How often each name, number and keyword is in it."""
+        return {word: count for word, count in self.words.items() if word[0].isalnum() or word[0] == "_"}
+
+    @cached_property
+    def trivial(self) -> bool:
+        """Whether it is so common that its presence tells nothing."""
+        if self.form in {"comment", "else", "finally", "Try", "Pass", "Continue", "Break", "doc"}:
+            return True
+        return not self.is_definition and not self.is_import and sum(self.names.values()) < 3
+
+    @property
+    def is_import(self) -> bool:
+        """Whether it is an import that always happens when the module is loaded."""
+        return self.depth == 0 and self.form in {"Import", "ImportFrom"} and len(self.nodes) == 1
+
+    @property
+    def brief(self) -> str:
+        """Its first words, for messages."""
+        return " ".join(line.strip() for line in self.lines)[:70]
+
+
+def counted(elements: Iterable[str]) -> dict[str, int]:
+    """Count elements; a plain dictionary is faster than a Counter here."""
+    counts: dict[str, int] = {}
+    for element in elements:
+        counts[element] = counts.get(element, 0) + 1
+    return counts
+
+
+class Versions(NamedTuple):
+    """A list of items in the base, in the patched file and in the target."""
+
+    base: Sequence[Item]
+    patched: Sequence[Item]
+    target: Sequence[Item]
+
+
+def string_lines(lines: Sequence[str]) -> set[int]:
+    """Find lines that begin inside a string, and must not be indented in another way."""
+    if not any('"""' in line or "'''" in line or line.endswith("\\\n") for line in lines):
+        return set()
+    inside: set[int] = set()
+    opened: list[int] = []
+    try:
+        for token in tokenize.generate_tokens(io.StringIO("".join(lines)).readline):
+            kind = tokenize.tok_name[token.type]
+            if kind == "STRING":
+                inside.update(range(token.start[0], token.end[0]))
+            elif kind == "FSTRING_START":
+                opened.append(token.start[0])
+            elif kind == "FSTRING_END":
+                inside.update(range(opened.pop(), token.end[0]))
+    except (tokenize.TokenError, IndentationError, SyntaxError):
+        pass
+    return inside
+
+
+def indented(lines: Sequence[str], by: int) -> list[str]:
+    """Indent lines by some columns more or, if negative, less; strings and blank lines are left alone."""
+    if not by:
+        return list(lines)
+    kept = string_lines(lines)
+    out = []
+    for index, line in enumerate(lines):
+        if index in kept or not line.strip():
+            out.append(line)
+        elif by > 0:
+            out.append(" " * by + line)
+        else:
+            out.append(line[min(-by, len(line) - len(line.lstrip())) :])
+    return out

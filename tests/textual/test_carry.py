@@ -1,0 +1,205 @@
+"""One file's change on another version of the file: what is carried, and what is a conflict."""
+
+from textwrap import dedent
+from typing import NamedTuple
+
+import pytest
+
+from patchtool.domain.text_patch import CarriedFile, CarryOutcome, FileChange
+from patchtool.textual.carry import carry_file
+
+CLASS = """\
+import os
+
+
+class A:
+    def f(self, x):
+        y = os.path.join(x, 'a')
+        return y
+
+    def g(self):
+        return 1
+"""
+CALL = "def f(a, b):\n    return g(a, b)\n"
+STEPS = "def f(a):\n    x = one(a)\n    check(x)\n    y = two(a)\n    return y\n"
+TWINS = (
+    "class A:\n    def set(self, k):\n        self.k = k\n        self.n = 1\n\n\n"
+    "class B:\n    def set(self, k):\n        self.k = k\n        self.n = 1\n"
+)
+HIP = (
+    "from m import is_hip, other\n\n\ndef f():\n    return other()\n\n\ndef g():\n    a = 1\n    b = 2\n    return a\n"
+)
+
+
+def carry(base: str, patched: str, target: str, path: str = "m.py") -> CarriedFile:
+    sides = [dedent(text).encode() for text in (base, patched, target)]
+    return carry_file(FileChange(path, sides[0], sides[1]), sides[2])
+
+
+class Case(NamedTuple):
+    base: str
+    patched: str
+    target: str
+    outcome: CarryOutcome
+    reason: str = ""
+    result: str | None = None
+
+
+METHOD = "\n    def h(self):\n        return os.sep\n"
+JOINED = CLASS.replace("'a')\n", "'a')\n        y = normalise(y, 'b', strict=True)\n")
+CASES = {
+    "on its own base it is byte for byte the patched file": Case(
+        CLASS,
+        CLASS.replace("return 1", "return 2  # two"),
+        CLASS,
+        CarryOutcome.EXACT,
+        "",
+        CLASS.replace("1", "2  # two"),
+    ),
+    "landed in another layout": Case(
+        CLASS,
+        JOINED,
+        JOINED.replace(
+            "(y, 'b', strict=True)", '(\n            y,\n            "b",\n            strict=True,\n        )'
+        ),
+        CarryOutcome.LANDED,
+    ),
+    "landed as another way to format a string": Case(
+        CALL,
+        CALL.replace("g(a, b)", "g('%s: %s' % (a, b))"),
+        CALL.replace("g(a, b)", 'g(f"{a}: {b}")'),
+        CarryOutcome.LANDED,
+    ),
+    "the same method elsewhere in the class is landed": Case(
+        CLASS, CLASS + METHOD, CLASS.replace("class A:\n", "class A:" + METHOD + "\n"), CarryOutcome.LANDED
+    ),
+    "a method of that name with another body is a conflict": Case(
+        CLASS,
+        CLASS + METHOD,
+        CLASS.replace("class A:\n", "class A:\n    def h(self, deep):\n        yield deep\n\n"),
+        CarryOutcome.CONFLICT,
+        "defined-differently",
+    ),
+    "edits of neighbouring lines are both kept": Case(
+        CLASS,
+        CLASS.replace("'a')", "'b')"),
+        CLASS.replace("return y", "return str(y)"),
+        CarryOutcome.STRUCTURAL,
+        "",
+        CLASS.replace("'a')", "'b')").replace("return y", "return str(y)"),
+    ),
+    "parameters with names commute": Case(
+        CALL,
+        CALL.replace("b):", "b, c=1):"),
+        CALL.replace("b):", "b, d=2):"),
+        CarryOutcome.STRUCTURAL,
+        "",
+        CALL.replace("b):", "b, d=2, c=1):"),
+    ),
+    "positional arguments do not": Case(
+        CALL, CALL.replace("b)\n", "b, c)\n"), CALL.replace("b)\n", "b, d)\n"), CarryOutcome.CONFLICT, "both-changed"
+    ),
+    "calls with unknown effects do not": Case(
+        CALL,
+        CALL.replace("    r", "    log(a)\n    r"),
+        CALL.replace("    r", "    check(b)\n    r"),
+        CarryOutcome.CONFLICT,
+        "both-inserted",
+    ),
+    "upstream nested the code": Case(
+        CLASS,
+        CLASS.replace("        return y", "        y += os.sep\n        return y"),
+        CLASS.replace(
+            "        y = os.path.join(x, 'a')\n        return y",
+            "        with lock:\n            y = os.path.join(x, 'a')\n            return y",
+        ),
+        CarryOutcome.STRUCTURAL,
+        "",
+        CLASS.replace(
+            "        y = os.path.join(x, 'a')\n        return y",
+            "        with lock:\n            y = os.path.join(x, 'a')\n            y += os.sep\n            return y",
+        ),
+    ),
+    "the patch nests what upstream changed": Case(
+        CLASS,
+        CLASS.replace("        return 1", "        if self:\n            return 1"),
+        CLASS.replace("return 1", "return h(1)"),
+        CarryOutcome.CONFLICT,
+        "both-inserted",
+    ),
+    "the lines merge but a name that they use is gone": Case(
+        HIP,
+        HIP.replace("    return a", "    if is_hip():\n        a = 3\n    return a"),
+        HIP.replace("is_hip, ", ""),
+        CarryOutcome.CONFLICT,
+        "name-gone",
+    ),
+    "a half of two statements is there": Case(
+        STEPS,
+        STEPS.replace("one(a)", "one(a, deep=1)").replace("check(x)", "check(x, deep=1)"),
+        STEPS.replace("one(a)", "one(a, deep=1)"),
+        CarryOutcome.CONFLICT,
+        "half-landed",
+    ),
+    "the same words in another order in a string": Case(
+        "C = 'python3 python2 python'\n",
+        "C = 'python3 platform python2 python'\n",
+        "C = 'python3 python2 python platform'\n",
+        CarryOutcome.CONFLICT,
+        "both-changed",
+    ),
+    "the code is gone": Case(
+        STEPS,
+        STEPS.replace("    check(x)\n", ""),
+        "def f(a):\n    return rewritten(a)\n",
+        CarryOutcome.OBSOLETE,
+        "gone",
+    ),
+    "a deletion that upstream made, too": Case(
+        STEPS,
+        STEPS.replace("    check(x)\n", ""),
+        STEPS.replace("    check(x)\n", "") + "\nZ = 1\n",
+        CarryOutcome.LANDED,
+    ),
+    "a twin class is never edited": Case(
+        TWINS,
+        TWINS.replace("        self.n = 1\n\n\nclass B", "        self.m = 2\n        self.n = 1\n\n\nclass B"),
+        "class Z:\n    pass\n\n\n" + TWINS[TWINS.index("class B") :],
+        CarryOutcome.OBSOLETE,
+        "gone",
+    ),
+    "evidence that holds on the base proves nothing": Case(
+        "import os\nimport os\nx = os.name\n",
+        "import os\nimport os\nx = os.name\nimport os\n",
+        "import os\nimport os\nx = os.name\ny = 1\n",
+        CarryOutcome.CONFLICT,
+        "no-effect",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_a_change_is_carried_or_is_a_conflict_with_the_reason(case: Case) -> None:
+    carried = carry(case.base, case.patched, case.target)
+    assert (carried.outcome, carried.reason) == (case.outcome, case.reason), carried
+    data = dedent(case.result if case.result is not None else case.target).encode()
+    assert carried.data == data
+
+
+def test_a_file_with_carriage_returns_keeps_them() -> None:
+    sides = [CLASS, CLASS.replace("return 1", "return 2"), CLASS.replace("'a'", "'b'")]
+    base, patched, target = (text.replace("\n", "\r\n").encode() for text in sides)
+    carried = carry_file(FileChange("m.py", base, patched), target)
+    assert carried.data == target.replace(b"return 1", b"return 2")
+
+
+def test_text_that_both_changed_is_a_conflict() -> None:
+    carried = carry("a\nb\nc\n", "a\nB\nc\n", "a\nx\nc\n", "notes.txt")
+    assert (carried.outcome, carried.reason, carried.data) == (CarryOutcome.CONFLICT, "both-changed", b"a\nx\nc\n")
+
+
+@pytest.mark.parametrize("equal", ["x\n", "\n", "pass\n"])
+def test_ten_thousand_equal_lines_are_merged_at_once(equal: str) -> None:
+    base = equal * 10_000
+    carried = carry(base, base + "y = 1\n", "z = 1\n" + base, "m.py")
+    assert carried.data == ("z = 1\n" + base + "y = 1\n").encode()
