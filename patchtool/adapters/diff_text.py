@@ -60,6 +60,15 @@ def split_diff(diff: bytes) -> list[DiffPart]:
     return parts
 
 
+def head_of(diff: bytes) -> bytes:
+    """The text before the first file of a diff, without the statistics of ``git format-patch``."""
+    lines = diff.split(b"\n")
+    first = next((n for n, line in enumerate(lines) if line.startswith(b"diff --git ") or _is_header(lines, n)), 0)
+    head = b"".join(line + b"\n" for line in lines[:first])
+    text, line, _ = head.partition(b"\n---\n")
+    return text + line
+
+
 def _is_header(lines: Sequence[bytes], at: int) -> bool:
     return lines[at].startswith(b"--- ") and at + 2 < len(lines) and lines[at + 1].startswith(b"+++ ")
 

@@ -19,6 +19,7 @@ from patchtool.domain.release import Release
 from patchtool.domain.report import Report
 from patchtool.domain.state import Proof
 from patchtool.workflow.acquire import ArtifactHashes, artifact_hashes
+from patchtool.workflow.carried_patches import carry_patches
 from patchtool.workflow.lock_comparison import accept, compare_with_lock, record
 from patchtool.workflow.prepared_series import prepared
 from patchtool.workflow.proofs import record_of, unproven, with_proofs
@@ -72,11 +73,12 @@ def rebase(
         open_claims = unproven(rendering)
         if open_claims and require_proof:
             code = max(code, ExitCode.FINDINGS)
-        lock = accept(record(session, stored, rendering), release, accepted, reason)
-        files = {LOCK: write_lock(lock), **_proof_file(session, stored, rendering)}
-        written = (
-            _write(project, session.git_source, listed, files, plan) if code is ExitCode.OK and not dry_run else []
-        )
+        written: list[str] = []
+        if code is ExitCode.OK and not dry_run:
+            carried = carry_patches(session, stored, rendering)
+            lock = accept(record(session, stored, carried.rendering), release, accepted, reason)
+            files = {LOCK: write_lock(lock), **_proof_file(session, stored, rendering), **carried.files}
+            written = _write(project, session.git_source, listed, files, plan)
         return Report(
             "rebase",
             code,

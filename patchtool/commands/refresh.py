@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from patchtool.adapters.project.project import LOCK, Project, write_lock
 from patchtool.adapters.project.transaction import write_all
-from patchtool.domain.errors import ExitCode
+from patchtool.domain.errors import ExitCode, RefusedError
 from patchtool.domain.report import Report
 from patchtool.workflow.commits import save_rendering
 from patchtool.workflow.lock_comparison import record
@@ -31,6 +31,11 @@ def _refresh(session: Session, project: Project, names: Sequence[str]) -> Report
     select_patches(project.patches, names)
     stored = pinned_release(session)
     patches = prepared(session, stored.release)
+    if (made_for := project.lock.pin) not in (None, stored.release) and any(info.is_text for info in patches):
+        raise RefusedError(
+            f"the pin is {stored.release}, and the text patches were made for {made_for}",
+            hint=f"patchtool rebase --to {stored.release} carries them",
+        )
     rendering = render(patches, session.store.tree(stored.commit), stored.release, session.cache)
     old = project.lock.releases.get(stored.release)
     recorded = {name: patch.digest for name, patch in old.patches.items()} if old else {}

@@ -10,6 +10,8 @@ if TYPE_CHECKING:
 
 REGULAR = "100644"
 """Git's mode of a plain file."""
+EXECUTABLE = "100755"
+"""Git's mode of a file that can be executed."""
 SYMLINK = "120000"
 """Git's mode of a symbolic link, whose blob is its target."""
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from patchtool.adapters.tarballs import EXECUTABLE, REGULAR, tar_bz2
 from patchtool.exporters import quilt
-from patchtool.exporters.text_patches import refuse_empty_files, refuse_quoted_paths
+from patchtool.exporters.text_patches import refuse_empty_files, refuse_links, refuse_quoted_paths
 from patchtool.workflow.dates import mail_time
 
 if TYPE_CHECKING:
@@ -55,6 +55,7 @@ def export(series: ExportedSeries) -> Mapping[str, bytes]:
 
     Source: dpkg-source(1), dsc(5), deb-src-control(5); Debian policy, chapter 5.
     """
+    refuse_links(series, "dpkg-source", modes=True)
     for patch in series.patches:
         refuse_quoted_paths(patch)
         refuse_empty_files(patch)

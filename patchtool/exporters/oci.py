@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from patchtool.adapters.tarballs import REGULAR, tar
+from patchtool.exporters.text_patches import refuse_links
 from patchtool.workflow.dates import iso_time
 from patchtool.workflow.exported_series import package_path
 
@@ -63,6 +64,7 @@ def export(series: ExportedSeries) -> Mapping[str, bytes]:
 
     Source: Containerfile(5); OCI image specification 1.0: layout, layer, annotations.
     """
+    refuse_links(series, "the overlay", modes=True)
     overlay = _overlay(series)
     facts = {"package": series.package, "release": series.upstream_version, "home": HOME}
     return {

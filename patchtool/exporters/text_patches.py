@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 from patchtool.domain.errors import InputError
 from patchtool.domain.objects import blob_id
+from patchtool.domain.text_patch import SYMLINK
 
 if TYPE_CHECKING:
-    from patchtool.workflow.exported_series import ExportedPatch
+    from patchtool.workflow.exported_series import ExportedPatch, ExportedSeries
 
 # GNU patch also finds diffs that are indented, and normal diffs and ed scripts; git am also finds headers in a message.
 _DIFF_LINE = re.compile(
@@ -64,6 +65,24 @@ def refuse_empty_files(patch: ExportedPatch) -> None:
             f"{match[1].decode(errors='replace')}",
             hint="put a comment into it",
         )
+
+
+def refuse_links(series: ExportedSeries, reader: str, *, modes: bool = False) -> None:
+    """Refuse symbolic links, for a reader that has none.
+
+    Args:
+        series: The series.
+        reader: Who reads the export.
+        modes: Whether it does not keep permissions that the series sets, either.
+
+    Raises:
+        InputError: The series changes a link, or permissions; names it.
+    """
+    for file in series.files:
+        what = "a symbolic link" if file.mode == SYMLINK else "permissions" if modes and file.sets_mode else ""
+        if what:
+            hint = "patchtool export mbox writes it for git am"
+            raise InputError(f"the series changes {what}, which {reader} does not keep: {file.path}", hint=hint)
 
 
 def refuse_diff_lines(patch: ExportedPatch) -> None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from patchtool.domain.errors import InputError
 from patchtool.exporters.cyclonedx import cyclonedx_document
+from patchtool.exporters.text_patches import refuse_links
 from patchtool.exporters.version_module import with_version
 from patchtool.exporters.wheel_archive import WheelArchive
 from patchtool.workflow.exported_series import package_path, with_local
@@ -34,6 +35,7 @@ def export(series: ExportedSeries) -> Mapping[str, bytes]:
 
     Source: the packaging specifications for wheels, RECORD, local versions, and SBOMs in wheels (PEP 770).
     """
+    refuse_links(series, "a wheel")
     sbom = cyclonedx_document(series)
     return dict(_patched(series, path, sbom) for path in series.fetch_artifacts())
 

@@ -50,7 +50,7 @@ def _with_mode(change: FileChange, file: CarriedFile, target_mode: str, *, renam
         return CarriedEntry(file, target_mode, file.outcome.changes_file)
     sets_mode = change.base_mode != change.patched_mode
     mode = change.patched_mode if sets_mode or not target_mode else target_mode
-    if sets_mode and target_mode not in (change.base_mode, change.patched_mode):
+    if sets_mode and change.base is not None and target_mode not in (change.base_mode, change.patched_mode):
         return _conflict(file.data, target_mode, "mode-differs", f"{change.path} has mode {target_mode}")
     same_content = change.base == change.patched
     if file.outcome is CarryOutcome.LANDED and (renamed or mode != target_mode):

@@ -22,13 +22,13 @@ _DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 
 
 def last_update(info: PatchInfo) -> int:
-    """When a patch was last updated, seconds since 1970 UTC.
+    """When a patch was last updated, else written, seconds since 1970 UTC.
 
     Raises:
         InputError: Its metadata has something else than a date.
     """
     if not info.last_update:
-        return DEFAULT_DATE
+        return int(author_date(info.date).partition(" ")[0] or DEFAULT_DATE)
     try:  # later versions of Python read other forms too
         day = datetime.fromisoformat(info.last_update) if _DAY.fullmatch(info.last_update) else None
     except ValueError:

@@ -113,6 +113,10 @@ class SeriesOnDisk:
         untouched = [path for path in self.base.changed if path not in wanted]
         wanted |= {path: self.base.tree.blob_ids([path]).get(path, MISSING) for path in untouched}
         there = self.worktree.blob_ids(wanted)
+        set_modes = {p: mode for p, mode in rendering.modes.items() if rendering.contents[p] is not None}
+        entries = self.worktree.entries(set_modes)
+        if any(path not in entries or entries[path][0] != mode for path, mode in set_modes.items()):
+            return False
         return all(there.get(path, MISSING) == blob for path, blob in wanted.items())
 
     def _on_disk(self, name: str) -> Judgement:

@@ -13,12 +13,13 @@ from typing import NamedTuple
 
 from packaging.version import InvalidVersion, Version
 
-from patchtool.adapters.git.plumbing import REGULAR, Git
+from patchtool.adapters.git.plumbing import Git
 from patchtool.adapters.store.importing import ROOT
 from patchtool.domain.errors import InputError
 from patchtool.domain.patch import PatchInfo, PatchReport
 from patchtool.domain.pin import Pin
 from patchtool.domain.release import Release
+from patchtool.domain.text_patch import REGULAR
 from patchtool.workflow.commits import commit_patches, patch_commits
 from patchtool.workflow.dates import DEFAULT_DATE, iso_time, last_update
 from patchtool.workflow.rendering import Rendering
@@ -65,13 +66,15 @@ class ChangedFile(NamedTuple):
         path: In the git layout.
         mode: Git's, after the series; before it for a file that is deleted.
         before: Its bytes, None for a file that the series creates.
-        after: Its bytes, None for a file that the series deletes.
+        after: Its bytes, None for a file that the series deletes; of a symbolic link, its target.
+        sets_mode: Whether the series gives it another mode than it has, or than a new file has.
     """
 
     path: str
     mode: str
     before: bytes | None
     after: bytes | None
+    sets_mode: bool = False
 
 
 @dataclass(frozen=True)
@@ -174,9 +177,10 @@ class ExportedSeries:
         objects = self.git.objects(blob for entry, _ in entries for blob in entry[2:4] if blob.strip("0"))
         changed = []
         for (old_mode, new_mode, old, new, _), path in entries:
-            mode = new_mode if new_mode in REGULAR else old_mode
+            mode = new_mode if new.strip("0") else old_mode
             before, after = (objects[blob][1] if blob.strip("0") else None for blob in (old, new))
-            changed.append(ChangedFile(path, mode, before, after))
+            sets_mode = after is not None and new_mode != (REGULAR if before is None else old_mode)
+            changed.append(ChangedFile(path, mode, before, after, sets_mode))
         return tuple(changed)
 
     def mails(self) -> list[bytes]:
@@ -239,9 +243,9 @@ def package_path(path: str) -> str:
 
 
 def commit_for_export(git: Git, base: str, rendering: Rendering) -> tuple[str, ...]:
-    """Commit the patches that change the tree, each with the date of its last update."""
+    """Commit the patches that change the tree, each with the date of its author or of its last update."""
     dates = {patch.info.name: f"{last_update(patch.info)} +0000" for patch in rendering.patches}
-    commits = [replace(c, date=dates[c.trailer("Patchtool-Patch")]) for c in patch_commits(rendering)]
+    commits = [replace(c, date=c.date or dates[c.trailer("Patchtool-Patch")]) for c in patch_commits(rendering)]
     return tuple(commit_patches(git, base, commits))
 
 

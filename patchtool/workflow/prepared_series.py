@@ -8,17 +8,17 @@ is done once for a base, and only if a judgement that is not kept needs it.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from patchtool.domain.lock import Lock
-from patchtool.domain.patch import Judgement, PatchInfo
+from patchtool.domain.patch import Judgement, PatchInfo, PatchReport
 from patchtool.domain.release import Release
 from patchtool.domain.text_patch import TextChange, TextSource, known_source
 from patchtool.domain.trees import entries_of
-from patchtool.workflow.rendering import judge_now, render
+from patchtool.workflow.rendering import judge_now, judgements
 from patchtool.workflow.session import Session
 
 if TYPE_CHECKING:
@@ -56,50 +56,48 @@ def _bound(session: Session, info: PatchInfo, below: str) -> PatchInfo:
 
 
 def base_of(session: Session, info: PatchInfo) -> Release:
-    """The release that a text patch was made for."""
-    return Release.parse(info.base) if info.base else start_of(session)
-
-
-def start_of(session: Session) -> Release:
-    """The pinned release, or the lock's if a bot moved the pin without the lock."""
-    pin, lock = session.project.pin.release, session.project.lock
-    return lock.pin if lock.pin is not None and pin not in lock.releases else pin
+    """The release that a text patch was made for: the lock's pin, also where a bot or a person moved the pin alone."""
+    return Release.parse(info.base) if info.base else session.project.lock.pin or session.project.pin.release
 
 
 def _change_of(session: Session, base: Release, name: str) -> TextChange:
-    series = session.project.patches
-    key = (base.id, *(info.digest for info in series))
+    key = (base.id, *(info.digest for info in session.project.patches))
     if key not in session.text_changes:
-        session.text_changes[key] = _changes_on(session, base)
-    return session.text_changes[key][name]
+        changes: dict[str, TextChange] = {}
+        session.text_changes[key] = (changes, _judged_on(session, base, changes))
+    changes, reports = session.text_changes[key]
+    # As far as it is needed and no further: a later patch may have another base, where this one has to be known.
+    while name not in changes and next(reports, None) is not None:
+        pass
+    return changes.get(name) or TextChange(problem="a patch that it requires is not applied there")
 
 
-def _changes_on(session: Session, base: Release) -> Mapping[str, TextChange]:
-    """What the text patches that were made for a release change on it."""
+def _judged_on(session: Session, base: Release, changes: dict[str, TextChange]) -> Iterator[PatchReport]:
+    """Judge the series on the base of some text patches, and note what each of these changes there."""
     from patchtool.adapters.git.patch_index import open_patch_index  # late: only a series with text patches needs it
     from patchtool.workflow.releases import ensure_release
 
     project = session.project
     stored = ensure_release(session, base, project.pin.hashes if base == project.pin.release else None)
     tree = session.store.tree(stored.commit)
-    own = {info.name for info in project.patches if info.is_text and base_of(session, info) == base}
-    last = max(number for number, info in enumerate(project.patches) if info.name in own)
-    series = [i._replace(text=None) if i.name in own else i for i in prepared(session, base)[: last + 1]]
+    own = [info.name for info in project.patches if info.is_text and base_of(session, info) == base]
+    series = [info._replace(text=None) if info.name in own else info for info in prepared(session, base)]
     paths = sorted({path for info in series if info.name in own for path in info.targets})
-    changes: dict[str, TextChange] = {}
     with open_patch_index(session.store.path) as index:
         index.put(entries_of(tree, paths))
 
         def judge(info: PatchInfo, below: Tree, release: Release | None) -> Judgement:
             if info.name not in own:
                 return judge_now(info, below, release)
-            there = entries_of(below, paths)
-            index.put({path: there.get(path) for path in paths})
+            there = entries_of(below, info.targets)
+            index.put({path: there.get(path) for path in info.targets})
             change = changes[info.name] = index.apply(Path(info.source_file).read_bytes())
             return judge_now(info._replace(text=known_source("", change)), below, release)
 
-        render(series, tree, base, session.cache, judge=judge)
-    return changes
+        for report in judgements(series, tree, base, session.cache, judge=judge):
+            if report.info.name == own[-1]:
+                break  # what comes after the last of them is nobody's base
+            yield report
 
 
 def with_recorded_locations(patches: Sequence[PatchInfo], lock: Lock, release: Release | None) -> tuple[PatchInfo, ...]:

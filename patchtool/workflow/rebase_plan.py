@@ -9,7 +9,7 @@ from patchtool.domain.patch import PatchInfo
 from patchtool.domain.rebase import RebasePlan, RebaseStep
 from patchtool.domain.release import Release
 from patchtool.workflow.lock_comparison import render_series
-from patchtool.workflow.prepared_series import bound, start_of
+from patchtool.workflow.prepared_series import bound
 from patchtool.workflow.rendering import Rendering, render
 from patchtool.workflow.session import Session
 
@@ -22,7 +22,7 @@ def plan_rebase(session: Session, to: Release, rendering: Rendering) -> RebasePl
         to: The release.
         rendering: The series on that release.
     """
-    start = start_of(session)
+    start = _start(session)
     before = _states_on(session, start)
     steps = []
     for patch in rendering.patches:
@@ -31,6 +31,12 @@ def plan_rebase(session: Session, to: Release, rendering: Rendering) -> RebasePl
         changed_on = _fails_since(session, patch.info, start, to) if failing else None
         steps.append(RebaseStep(name, before.get(name), state.value, changed_on))
     return RebasePlan(start, to, tuple(steps))
+
+
+def _start(session: Session) -> Release:
+    """The pinned release, or the lock's if a bot moved the pin without the lock."""
+    pin, lock = session.project.pin.release, session.project.lock
+    return lock.pin if lock.pin is not None and pin not in lock.releases else pin
 
 
 def _states_on(session: Session, release: Release) -> Mapping[str, str]:

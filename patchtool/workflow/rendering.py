@@ -7,7 +7,7 @@ import json
 import re
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -61,6 +61,11 @@ class Rendering(NamedTuple):
         """The new bytes of every file that the series changes; None for one that it deletes."""
         return {path: data for patch in self.patches for path, data in patch.judgement.contents.items()}
 
+    @property
+    def modes(self) -> dict[str, str]:
+        """Git's mode of every file whose mode the series sets."""
+        return {path: mode for patch in self.patches for path, mode in patch.judgement.modes.items()}
+
     def patch(self, name: str) -> PatchReport:
         """Return one patch of the series."""
         return next(patch for patch in self.patches if patch.info.name == name)
@@ -74,17 +79,19 @@ class OverlayTree:
         base: The tree below.
         contents: New bytes by path; None for a file that is deleted.
         modes: Git's modes of those of them that have another one than below.
+        ids: The blob ids of the contents, where they are known.
     """
 
     base: Tree
     contents: Mapping[str, bytes | None] = field(default_factory=dict)
     modes: Mapping[str, str] = field(default_factory=dict)
+    ids: Mapping[str, str | None] | None = None
 
     @property
     def snapshot(self) -> str:
         """What identifies all files; empty where the tree below is no commit."""
         commit: str = getattr(self.base, "commit", "")
-        changed = {path: None if data is None else blob_id(data) for path, data in self.contents.items()}
+        changed = dict(self._ids(self.contents))
         modes = f" {json.dumps(dict(self.modes), sort_keys=True)}" if self.modes else ""
         return f"{commit} {json.dumps(changed, sort_keys=True)}{modes}" if commit else ""
 
@@ -92,8 +99,13 @@ class OverlayTree:
         """Git blob ids of those paths that exist."""
         wanted = list(paths)
         below = self.base.blob_ids([path for path in wanted if path not in self.contents])
-        replaced = {path: data for path in wanted if (data := self.contents.get(path)) is not None}
-        return {**below, **{path: blob_id(data) for path, data in replaced.items()}}
+        replaced = self._ids(path for path in wanted if path in self.contents)
+        return {**below, **{path: blob for path, blob in replaced.items() if blob is not None}}
+
+    def _ids(self, paths: Iterable[str]) -> Mapping[str, str | None]:
+        if self.ids is not None:
+            return {path: self.ids[path] for path in paths}
+        return {path: None if (data := self.contents[path]) is None else blob_id(data) for path in paths}
 
     def read(self, path: str) -> bytes | None:
         """The file's bytes, or None."""
@@ -175,14 +187,28 @@ def render(
         cache: Judgements of earlier runs.
         judge: Makes the judgements that are not cached.
     """
+    return Rendering(tuple(judgements(patches, tree, release, cache, judge=judge)))
+
+
+def judgements(
+    patches: Sequence[PatchInfo], tree: Tree, release: Release | None, cache: JudgementCache | None, *, judge: Judge
+) -> Iterator[PatchReport]:
+    """Judge the patches of a series as `render` does, each when it is asked for."""
     ids = tree.blob_ids({path for info in patches for path in info.footprint})
+    known: dict[int, tuple[bytes, str]] = {}
+
+    def id_of(data: bytes) -> str:
+        if id(data) not in known:  # each of the series' bytes is hashed once; they are kept, so the key stays theirs
+            known[id(data)] = (data, blob_id(data))
+        return known[id(data)][1]
 
     def judge_on(info: PatchInfo, contents: Mapping[str, bytes | None], modes: Mapping[str, str]) -> Judgement:
-        kept = {path: blob for path, blob in ids.items() if path not in contents}
-        changed = {path: blob_id(data) for path, data in contents.items() if data is not None}
-        return _judge(info, OverlayTree(tree, contents, modes), {**kept, **changed}, release, cache, judge)
+        changed = {path: None if data is None else id_of(data) for path, data in contents.items()}
+        own = {path: changed.get(path, ids.get(path)) for path in info.footprint}
+        there = {path: blob for path, blob in own.items() if blob is not None}
+        return _judge(info, OverlayTree(tree, contents, modes, changed), there, release, cache, judge)
 
-    return Rendering(tuple(Series(judge_on, ids).judge(patches)))
+    return Series(judge_on, ids).judge(patches)
 
 
 class _NotCachedError(Exception):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -16,7 +16,7 @@ from patchtool.adapters.store.judgement_cache import JudgementCache
 from patchtool.adapters.store.records import StoredRelease
 from patchtool.adapters.store.store import Store
 from patchtool.domain.errors import EnvironmentFault, InputError
-from patchtool.domain.patch import Judgement
+from patchtool.domain.patch import Judgement, PatchReport
 from patchtool.domain.pin import GitSource
 from patchtool.domain.release import Release
 
@@ -55,7 +55,8 @@ class Session:
         no_exec: Whether no code of the series may be run, so that only kept judgements count.
         cache_writes: Whether judgements are cached for later runs; a dry run writes nothing.
         remarks: What the run found that the user should know, one sentence each.
-        text_changes: What text patches change, by name, for each release and series that this was needed for.
+        text_changes: What text patches change on their base, for each base and series that was judged, by name; and
+            the patches of the series that were not judged there yet.
     """
 
     folder: Path | None = None
@@ -68,7 +69,9 @@ class Session:
     no_exec: bool = False
     cache_writes: bool = True
     remarks: list[str] = field(default_factory=list)
-    text_changes: dict[tuple[str, ...], Mapping[str, TextChange]] = field(default_factory=dict, repr=False)
+    text_changes: dict[tuple[str, ...], tuple[dict[str, TextChange], Iterator[PatchReport]]] = field(
+        default_factory=dict, repr=False
+    )
 
     @cached_property
     def project(self) -> Project:

@@ -8,7 +8,7 @@ cannot differ in what counts: it applies, nothing of it is there, and it uses an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from patchtool.domain.errors import ExitCode
@@ -47,8 +47,8 @@ class Series:
         self._subsets: dict[tuple[str, ...], Contents] = {}
         self._judgements: dict[tuple[object, ...], Judgement] = {}
 
-    def judge(self, patches: Sequence[PatchInfo]) -> list[PatchReport]:
-        """Judge patches in order."""
+    def judge(self, patches: Sequence[PatchInfo]) -> Iterator[PatchReport]:
+        """Judge patches in order, each when it is asked for."""
         layers = [_Layer("", {}, {})]
         reports: list[PatchReport] = []
         for info in patches:
@@ -59,7 +59,7 @@ class Series:
                 contents = {**layers[-1].contents, **judgement.contents}
                 layers.append(_Layer(info.name, contents, {**layers[-1].modes, **judgement.modes}))
             reports.append(PatchReport(info, judgement))
-        return reports
+            yield reports[-1]
 
     def _at_same_place(self, info: PatchInfo, judgement: Judgement, earlier: Sequence[PatchReport]) -> list[str]:
         """Name the patches that edit a statement that this one edits, too."""

@@ -63,7 +63,7 @@ def recorded_base(session: Session, worktree: Worktree) -> TreeBase:
     edited = f", edited since: {', '.join(state.paths)}" if state.kind in ("edited", "partly") else ""
     where = f"on branch {applied.branch.removeprefix('refs/heads/')}" if applied.branch else "in its files only"
     return TreeBase(
-        OverlayTree(worktree, _as_stored(worktree, originals)),
+        OverlayTree(worktree, _as_stored(worktree, originals), applied.original_modes),
         {name: digest.removeprefix("sha256:") for name, digest in applied.patches},
         changed,
         False,

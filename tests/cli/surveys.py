@@ -107,6 +107,7 @@ def troubled() -> Report:
             "moved": (A, D, A),
             "twofold": (State.AMBIGUOUS, State.PARTIAL, L),
             "held": (State.BLOCKED, State.CRASHED, State.ABSENT),
+            "gone": (State.OBSOLETE, L, L),
         },
         proofs={("fine", 2): Proof.DISPUTES, ("fine", 1): Proof.AGREES},
     )

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import zipfile
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -121,10 +122,10 @@ class SmallUpstream:
             (patch / "patch.toml").write_text(METADATA.format(title=f"cache: {name}"))
         (self.project / "patches" / "series").write_text("dense\ntracking\n")
 
-    def release(self, version: str, files: dict[str, str], distribution: str = "sglang") -> Path:
+    def release(self, version: str, files: Mapping[str, str | bytes], distribution: str = "sglang") -> Path:
         """Publish a release."""
         path = self.links / f"{distribution}-{version}-py3-none-any.whl"
-        contents = {"sglang/__init__.py": "", "sglang/srt/__init__.py": ""}
+        contents: dict[str, str | bytes] = {"sglang/__init__.py": "", "sglang/srt/__init__.py": ""}
         contents |= {name.removeprefix("python/"): text for name, text in files.items()}
         info = f"{distribution}-{version}.dist-info"
         contents[f"{info}/METADATA"] = f"Metadata-Version: 2.1\nName: {distribution}\nVersion: {version}\n"

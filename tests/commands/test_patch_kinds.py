@@ -45,6 +45,7 @@ def test_a_patch_with_files_of_two_kinds_is_refused(upstream: SmallUpstream, wor
 
 @pytest.mark.usefixtures("words")
 def test_new_scaffolds_the_first_kind(upstream: SmallUpstream, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(KINDS, "codemod.py")
+    for kind in ("codemod.py", "*.patch"):
+        monkeypatch.delitem(KINDS, kind)
     assert upstream.run("new", "mine").code == 0
     assert (upstream.project / "patches" / "mine" / "words.txt").read_text() == "TODO mine\n"

@@ -94,6 +94,11 @@ def final_contents(commits: Sequence[PatchCommit]) -> dict[str, bytes | None]:
     return dict(sorted(merged.items()))
 
 
+def final_modes(commits: Sequence[PatchCommit]) -> dict[str, str]:
+    """Git's modes after the whole series of those files that have another one than without it."""
+    return {path: mode for commit in commits for path, mode in commit.modes.items()}
+
+
 def added_files(commits: Sequence[PatchCommit]) -> frozenset[str]:
     """The files that the series creates; one that a patch deletes and a later one creates was there before."""
     first: dict[str, bool] = {}

@@ -8,6 +8,7 @@ from patchtool.adapters.git.plumbing import REGULAR, Git
 from patchtool.adapters.git.repository import Repository
 from patchtool.adapters.git.signing import UNSIGNED, sign, signing_of
 from patchtool.domain.errors import InputError, RefusedError
+from patchtool.domain.text_patch import SYMLINK
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -132,7 +133,7 @@ def make_branch(checkout: Checkout, onto: str, commits: Sequence[PatchCommit], n
     target = checkout._replace(head=onto)
     paths = {path for commit in commits for path in commit.contents}
     entries = Git(checkout.common_dir).tree_entries(onto, paths)
-    modes = {path: mode for path, (mode, _) in entries.items() if mode in REGULAR}
+    modes = {path: mode for path, (mode, _) in entries.items() if mode in (*REGULAR, SYMLINK)}
     made = commit_series(target, commits, lambda path: (modes.get(path, "100644"), path))
     signing = signing_of(checkout)
     if signing.wanted:

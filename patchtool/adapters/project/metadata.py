@@ -18,7 +18,7 @@ from patchtool.domain.release import Release
 from patchtool.domain.toml_text import invalid, parse_toml
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
 ADDED = "files"
 DELETED = "deleted"
@@ -58,10 +58,6 @@ def read_patch(folder: Path) -> PatchInfo:
     whole = {kind: _paths(folder / kind) for kind in (ADDED, DELETED)}
     names = [f"{kind}/{path}" for kind, paths in whole.items() for path in paths]
     files = {name: _read(folder / name) for name in (source_file, "patch.toml", *names)}
-    digest = hashlib.sha256()
-    for name, data in files.items():
-        digest.update(b"%s %d\n" % (name.encode(), len(data)))
-        digest.update(data)
     data, where = files["patch.toml"], str(folder / "patch.toml")
     table = parse_toml(data, where)
     keys = _TEXT if source_file.endswith(".patch") else _SEMANTIC
@@ -90,13 +86,26 @@ def read_patch(folder: Path) -> PatchInfo:
         requires=tuple(table.get("requires", ())),
         since=Release.parse(table["since"]).version if table.get("since") else "",
         last_update=table.get("last-update", ""),
-        digest=digest.hexdigest(),
+        digest=digest_of(files),
         source_file=str(folder / source_file),
         added=whole[ADDED],
         deleted=whole[DELETED],
         date=table.get("date", ""),
         base=Release.parse(table["base"]).key if table.get("base") else "",
     )
+
+
+def digest_of(files: Mapping[str, bytes]) -> str:
+    """Identify a patch by its files.
+
+    Args:
+        files: The file that states the change, ``patch.toml``, and others, by path in its folder, in that order.
+    """
+    digest = hashlib.sha256()
+    for name, data in files.items():
+        digest.update(b"%s %d\n" % (name.encode(), len(data)))
+        digest.update(data)
+    return digest.hexdigest()
 
 
 def _files_of(diff: bytes, where: str) -> tuple[list[str], tuple[str, ...], tuple[str, ...]]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from patchtool.adapters.files import LOCK_TIMEOUT
-from patchtool.adapters.git.commits import digest
+from patchtool.adapters.git.commits import digest, final_modes
 from patchtool.adapters.worktree.installed import RecordEntry, entry_of, record_entries
 from patchtool.adapters.worktree.journal import Applied, FileChange, Journal
 from patchtool.adapters.worktree.rollback import locked_worktree
 from patchtool.adapters.worktree.swap import disk_id
 from patchtool.domain.objects import MISSING, blob_id
+from patchtool.domain.text_patch import EXECUTABLE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -49,6 +50,7 @@ def adopt(
         }
         stored = current.blob_ids(originals)
         entries = {path: _true_entry(current, path) for path in originals}
+        modes = final_modes(commits)
         files = tuple(
             FileChange(
                 path,
@@ -57,16 +59,29 @@ def adopt(
                 disk_before="" if (before := on_disk[path]) is None else blob_id(before),
                 disk_after=disk_id(current, path),
                 original=f"originals/{number}",
-                mode=file.stat().st_mode & 0o777 if (file := current.on_disk(path)).exists() else _PERMISSIONS,
+                mode=_without(modes.get(path, ""), permissions),
+                mode_after=permissions if path in modes else None,
                 record_before=_was_recorded(entry, before),
                 record_after=entry,
             )
             for number, (path, original) in enumerate(sorted(originals.items()))
-            for entry in (entries[path],)
+            for entry, permissions in ((entries[path], _permissions(current, path)),)
         )
         patches = tuple((patch.trailer("Patchtool-Patch"), patch.trailer("Patchtool-Digest")) for patch in commits)
         found = Applied(release, digest(commits), patches, files, head=current.head, head_branch=current.branch)
         journal.adopt(found, on_disk)
+
+
+def _permissions(worktree: Worktree, path: str) -> int:
+    file = worktree.on_disk(path)
+    return file.stat().st_mode & 0o777 if file.exists() else _PERMISSIONS
+
+
+def _without(mode: str, permissions: int) -> int:
+    """The permission bits of a file before the series gave it git's mode; those that it has if it gave none."""
+    if not mode:
+        return permissions
+    return permissions & ~0o111 if mode == EXECUTABLE else permissions | (permissions & 0o444) >> 2
 
 
 def _true_entry(worktree: Worktree, path: str) -> RecordEntry:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from patchtool.adapters.git.repository import Repository
 from patchtool.adapters.worktree.installed import record_entries
 from patchtool.adapters.worktree.journal import Applied, FileChange, Journal
-from patchtool.adapters.worktree.swap import disk_id
+from patchtool.adapters.worktree.swap import disk_id, has_new_mode
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -77,7 +77,8 @@ def applied_state(worktree: Worktree, applied: Applied, upstream: Mapping[str, s
 def _file_state(worktree: Worktree, change: FileChange, upstream: Mapping[str, str]) -> FileState:
     on_disk = disk_id(worktree, change.path)
     if on_disk == change.disk_before:
-        return "original"
+        only_mode = change.disk_before == change.disk_after
+        return "patched" if only_mode and has_new_mode(worktree, change) else "original"
     # An upgrade may bring exactly what the patch wrote.
     if on_disk and change.path in upstream and upstream[change.path] == worktree.blob_ids([change.path])[change.path]:
         return "pristine"

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from patchtool.adapters.git.plumbing import REGULAR
 from patchtool.domain.errors import RefusedError
 from patchtool.domain.objects import blob_id
+from patchtool.domain.text_patch import SYMLINK
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from patchtool.adapters.git.repository import IndexEntry, Repository
     from patchtool.adapters.worktree.journal import Applied
@@ -57,6 +58,13 @@ def blockers_on_disk(worktree: Worktree, paths: Iterable[str], created: Collecti
             yield problem
         elif not os.access(folder, os.W_OK):
             yield Blocker(f"{folder} is read-only", READ_ONLY_HINT)
+
+
+def new_links(modes: Mapping[str, str]) -> Iterator[Blocker]:
+    """Blockers in the series: symbolic links, which no rollback could tell from those of an installer."""
+    for path, mode in modes.items():
+        if mode == SYMLINK:
+            yield Blocker(f"{path} becomes a symbolic link", "apply --output writes it, and git am of export mbox")
 
 
 def _unsafe_path(worktree: Worktree, path: str, *, create: bool) -> Blocker | None:

@@ -18,6 +18,7 @@ from patchtool.adapters.files import atomic_write, safe_join, staged_name, sync_
 from patchtool.adapters.worktree.ownership import foreign
 from patchtool.domain.errors import EnvironmentFault, RefusedError
 from patchtool.domain.objects import blob_id
+from patchtool.domain.text_patch import EXECUTABLE, REGULAR
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,6 +53,7 @@ class FileChange:
         record_before: Hash and size that the installer recorded; empty where it did not, or for another content.
         record_after: The same, after.
         link: Where the file led as a symlink, as in an environment of links into a cache; empty for a regular file.
+        mode_after: Permission bits after, where the series sets others; else None.
     """
 
     path: str
@@ -66,6 +68,7 @@ class FileChange:
     record_before: tuple[str, str] = ("", "")
     record_after: tuple[str, str] = ("", "")
     link: str = ""
+    mode_after: int | None = None
 
 
 @dataclass(frozen=True)
@@ -93,6 +96,12 @@ class Applied:
     head: str | None = None
     head_branch: str | None = None
     tree: str = ""
+
+    @property
+    def original_modes(self) -> dict[str, str]:
+        """Git's modes before of the files whose permissions the series sets, by path."""
+        changed = (change for change in self.files if change.mode_after is not None)
+        return {change.path: EXECUTABLE if change.mode & 0o100 else REGULAR for change in changed}
 
 
 class Journal:
@@ -254,6 +263,7 @@ def _outside(applied: Applied) -> Iterator[str]:
     for change in applied.files:
         entries = (" ".join(entry) for entry in (change.entry_before, change.entry_after))
         known = [(_PATH, change.path), (_ORIGINAL, change.original), (_MODE, f"{change.mode:o}")]
+        known += [(_MODE, f"{change.mode_after:o}")] if change.mode_after is not None else []
         known += [(_ENTRY, entry) for entry in entries]
         yield from (text for pattern, text in known if not pattern.fullmatch(text))
     branches = (name for name in (applied.branch, applied.head_branch) if name is not None)

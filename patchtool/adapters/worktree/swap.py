@@ -72,7 +72,7 @@ def restore_files(worktree: Worktree, changes: tuple[FileChange, ...], originals
             f"edited since it was patched: {', '.join(edited)}",
             hint="save your edit elsewhere and undo it in the file, then run it again",
         )
-    restored = [change for change in changes if ids[change.path] != change.disk_before]
+    restored = [c for c in changes if ids[c.path] != c.disk_before or has_new_mode(worktree, c)]
     _stage_originals(worktree, restored, originals)
     for change in changes:
         file = worktree.on_disk(change.path)
@@ -90,6 +90,12 @@ def restore_files(worktree: Worktree, changes: tuple[FileChange, ...], originals
     undone = {change.path.removeprefix("python/"): _record_entries(change)[::-1] for change in changes}
     update_record(worktree.base, undone)
     return [change.path for change in restored]
+
+
+def has_new_mode(worktree: Worktree, change: FileChange) -> bool:
+    """Whether a file has the permissions that the series sets, if it sets any."""
+    file = worktree.on_disk(change.path)
+    return change.mode_after is not None and file.exists() and file.stat().st_mode & 0o777 == change.mode_after
 
 
 def _stage_originals(worktree: Worktree, changes: list[FileChange], originals: dict[str, bytes | None]) -> None:

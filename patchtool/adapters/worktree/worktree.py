@@ -20,6 +20,7 @@ from patchtool.adapters.worktree.ownership import foreign, free_name
 from patchtool.adapters.worktree.release_detection import release_from_files, release_from_tags
 from patchtool.domain.errors import RefusedError
 from patchtool.domain.objects import blob_id
+from patchtool.domain.text_patch import EXECUTABLE, REGULAR, SYMLINK
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -121,6 +122,18 @@ class Worktree:
         endings = self.line_endings(raw)
         return {path: content.replace(b"\r\n", b"\n") if path in endings else content for path, content in raw.items()}
 
+    def entries(self, paths: Iterable[str]) -> dict[str, tuple[str, bytes]]:
+        """Git's mode, and the bytes that git stores, of those paths that are files; of a checkout also links."""
+        wanted = list(paths)
+        files = self.read_many(wanted)
+        found = {path: (_mode(self.on_disk(path)), data) for path, data in files.items()}
+        links = [path for path in wanted if self.checkout and self.is_linked(path)]
+        return found | {path: (SYMLINK, os.fsencode(self.on_disk(path).readlink())) for path in links}
+
+    def is_linked(self, path: str) -> bool:
+        """Whether there is a symbolic link."""
+        return path.startswith(_LAYOUT) and self.on_disk(path).is_symlink()
+
     def raw(self, path: str) -> bytes | None:
         """The bytes on disk, or None where there is no regular file."""
         if not path.startswith(_LAYOUT):
@@ -168,6 +181,10 @@ class Worktree:
                 if word.encode() in content and pattern.search(content):
                     matches.append(_LAYOUT + file.relative_to(self.base).as_posix())
         return sorted(matches)
+
+
+def _mode(file: Path) -> str:
+    return EXECUTABLE if file.stat().st_mode & 0o100 else REGULAR
 
 
 def open_worktree(path: Path) -> Worktree:

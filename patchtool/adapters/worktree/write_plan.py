@@ -5,17 +5,18 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from patchtool.adapters.git.commits import NEW_FILE, PatchCommit, added_files, digest, final_contents
+from patchtool.adapters.git.commits import NEW_FILE, PatchCommit, added_files, digest, final_contents, final_modes
 from patchtool.adapters.git.repository import NO_ENTRY
 from patchtool.adapters.git.signing import UNSIGNED, Signing, sign, signing_of
-from patchtool.adapters.worktree.blockers import blockers_in_git, blockers_on_disk, refuse_blocked
+from patchtool.adapters.worktree.blockers import blockers_in_git, blockers_on_disk, new_links, refuse_blocked
 from patchtool.adapters.worktree.installed import RecordEntry, entry_of, is_installed, record_entries
 from patchtool.adapters.worktree.journal import Applied, FileChange
 from patchtool.domain.errors import RefusedError
 from patchtool.domain.objects import MISSING, blob_id
+from patchtool.domain.text_patch import EXECUTABLE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
     from patchtool.adapters.git.checkout import Checkout
     from patchtool.adapters.git.repository import Repository
@@ -65,7 +66,8 @@ def make_plan(
     created = added_files(commits)
     # A file that the series creates and deletes again is never on disk.
     paths = [path for path, data in final_contents(commits).items() if data is not None or path not in created]
-    refuse_blocked(worktree, blockers_on_disk(worktree, paths, created))
+    modes = final_modes(commits)
+    refuse_blocked(worktree, [*blockers_on_disk(worktree, paths, created), *new_links(modes)])
     repository = worktree.repository
     if repository:
         refuse_blocked(worktree, blockers_in_git(worktree, repository, paths, created, branch=branch))
@@ -84,6 +86,7 @@ def make_plan(
             original=f"originals/{number}",
             mode=_NEW_FILE_PERMISSIONS if path in created else worktree.on_disk(path).stat().st_mode & 0o777,
             link=str(worktree.on_disk(path).readlink()) if worktree.on_disk(path).is_symlink() else "",
+            mode_after=_permissions(worktree, path, modes[path], created) if path in modes else None,
         )
         for number, path in enumerate(paths)
     )
@@ -103,6 +106,12 @@ def make_plan(
             hint=f"rename it (git branch -m {short} NAME), or delete it (git branch -D {short})",
         )
     return WritePlan(applied, originals, contents, tip or "", (UNSIGNED,) if signing.only_here else ())
+
+
+def _permissions(worktree: Worktree, path: str, mode: str, created: Collection[str]) -> int:
+    """The permission bits of a file with git's mode: who may read it may execute it, or nobody may."""
+    bits = _NEW_FILE_PERMISSIONS if path in created else worktree.on_disk(path).stat().st_mode & 0o777
+    return bits | (bits & 0o444) >> 2 if mode == EXECUTABLE else bits & ~0o111
 
 
 def _with_record_entries(
@@ -159,7 +168,7 @@ def _with_commits(
     if signing.wanted:
         made = sign(checkout, signing, made, commits)
     algorithm = "sha1" if len(made[-1]) == len(blob_id(b"")) else "sha256"
-    after = final_contents(commits)
+    after, set_modes = final_contents(commits), final_modes(commits)
     files = tuple(
         replace(
             change,
@@ -167,7 +176,7 @@ def _with_commits(
             entry_after=(
                 (NO_ENTRY.mode, NO_ENTRY.oid)
                 if (content := after[change.path]) is None
-                else (modes[change.path], blob_id(content, algorithm))
+                else (set_modes.get(change.path, modes[change.path]), blob_id(content, algorithm))
             ),
         )
         for change in applied.files

@@ -166,7 +166,8 @@ def _write_and_finish(worktree: Worktree, journal: Journal, plan: WritePlan) -> 
         for change in applied.files:
             content = plan.contents[change.path]
             if content is not None:
-                stage_file(worktree.on_disk(change.path), content, change.mode)
+                mode = change.mode if change.mode_after is None else change.mode_after
+                stage_file(worktree.on_disk(change.path), content, mode)
         replace_files(worktree, applied.files)
         if repository and applied.branch:
             _update_git(worktree, applied, repository, plan.replaces)

@@ -114,7 +114,7 @@ def patch_table(patches: Sequence[PatchReport], *, color: bool) -> str:
     rows = [["patch", "state", "proof", "sites", "files", "+/-"]]
     for patch in patches:
         found = patch.judgement
-        sites = str(len(found.sites)) if found.state.changes_tree else ""
+        sites = str(len(found.sites)) if found.state.changes_tree and not patch.info.is_text else ""
         files, lines = (str(len(found.changes)), _lines_changed(patch)) if found.changes else ("", "")
         rows.append([patch.info.name, state_words(patch), found.proof.value, sites, files, lines])
     if all(patch.judgement.proof is Proof.NONE and not patch.judgement.proof_detail for patch in patches):
@@ -156,7 +156,7 @@ def explanation(patch: PatchReport) -> str:
             status = f"was there at {goal.evidence}"
         elif goal.held_after:
             status = "made by the patch"
-        lines.append(f"  goal: {goal.name}: {status}")
+        lines.append(f"  {'hunk' if info.is_text else 'goal'}: {goal.name}: {status}")
     lines += [f"  site: {site.path}:{site.line} in {site.symbol}, rule {site.rule}" for site in found.sites]
     lines += [f"  file: {c.path} +{c.added}/-{c.removed} {c.before[:12]} -> {c.after[:12]}" for c in found.changes]
     lines += _nearest(patch)
@@ -196,10 +196,13 @@ def _because(patch: PatchReport) -> str:
     found = patch.judgement
     held = [goal for goal in found.goals if goal.held_before]
     if found.state is State.LANDED and held:
+        if patch.info.is_text:
+            return "upstream has all of it"
         lines = ", ".join(goal.evidence.rpartition(":")[2] for goal in held)
         return f"all {len(held)} goals hold, lines {lines}" if len(held) > 1 else f"its goal holds, line {lines}"
     if found.state.changes_tree:
-        return f"{counted(len(found.sites), 'site')}, {_lines_changed(patch)}"
+        where = counted(len(found.changes), "file") if patch.info.is_text else counted(len(found.sites), "site")
+        return f"{where}, {_lines_changed(patch)}"
     return found.reason or ""
 
 

@@ -1,0 +1,291 @@
+"""Text patches: every verb, on every kind of file, in the store and in trees."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.commands.small_upstream import CACHE, SOURCE, SmallUpstream
+from tests.commands.text_series import (
+    KINDS,
+    LINES,
+    LINK,
+    ROOT,
+    TOML,
+    File,
+    Kind,
+    add_patch,
+    diff_of,
+    files_after,
+    files_before,
+    publish,
+    read,
+    without_semantic,
+    write,
+)
+from tests.commands.trees import clone_of, git, unpack
+
+_DIFFS: dict[str, bytes] = {}
+
+
+@pytest.fixture
+def every_kind(upstream: SmallUpstream, tmp_path: Path) -> SmallUpstream:
+    """A series with one text patch for each kind of file."""
+    without_semantic(upstream)
+    publish(upstream, "1.0", files_before())
+    upstream.pin("1.0")
+    for name, kind in KINDS.items():
+        if name not in _DIFFS:
+            _DIFFS[name] = diff_of(kind, tmp_path / f"made-{name}")
+        add_patch(upstream, name, _DIFFS[name])
+    return upstream
+
+
+def printed(upstream: SmallUpstream, verb: str) -> bytes:
+    """What a verb prints in a process of its own: bytes, which need not be UTF-8."""
+    store = ("--store", str(upstream.folder / "store"), *upstream.source)
+    command = [sys.executable, "-m", "patchtool", "-C", str(upstream.project), *store, verb]
+    return subprocess.run(command, capture_output=True, check=True).stdout
+
+
+def own(files: dict[str, File]) -> dict[str, File]:
+    """Files without the empty modules that every release of the small upstream has."""
+    return {path: file for path, file in files.items() if not path.endswith("__init__.py")}
+
+
+def test_apply_writes_the_bytes_and_modes_of_every_kind(every_kind: SmallUpstream) -> None:
+    output = every_kind.folder / "out"
+    applied = every_kind.run("apply", "--output", str(output), "--json")
+    assert set(applied.states().values()) == {"applied"}
+    assert own(read(output)) == files_after()
+    assert "nothing to do" in every_kind.run("apply", "--output", str(output)).out
+    head = git(output, "log", "-1", "--format=%an <%ae>|%aI|%s")
+    assert head == "Ada B <ada@example.org>|2024-05-06T07:08:09+02:00|spaces is changed"
+
+
+def test_a_symbolic_link_is_written_to_an_output_and_refused_in_a_tree(upstream: SmallUpstream, tmp_path: Path) -> None:
+    add_patch(upstream, "linked", diff_of(LINK, tmp_path / "made"))
+    output = upstream.folder / "out"
+    assert upstream.run("apply", "--output", str(output)).code == 0
+    assert read(output)[f"{ROOT}link"] == File(b"srt/cache.py", "120000")
+    clone = clone_of(upstream, "1.0")
+    refused = upstream.run("apply", "--tree", str(clone))
+    assert (refused.code, git(clone, "status", "--porcelain")) == (2, "")
+    assert "link becomes a symbolic link" in refused.err
+
+
+def test_diff_and_mails_make_the_same_tree(every_kind: SmallUpstream) -> None:
+    for number, arguments in enumerate((("apply", "--index"), ("am", "-q", "--keep-cr", "--keep-non-patch"))):
+        tree = every_kind.folder / f"tree{number}"
+        write(tree, files_before())
+        git(tree, "init", "-q")
+        git(tree, "add", "-A")
+        git(tree, "commit", "-qm", "1.0")
+        if arguments[0] == "apply":
+            made = every_kind.folder / "series.diff"
+            made.write_bytes(printed(every_kind, "diff"))
+            files = [str(made)]
+        else:
+            exported = every_kind.folder / "mails"
+            assert every_kind.run("export", "mbox", "--output", str(exported)).code == 0
+            files = [str(file) for file in sorted(exported.glob("*.patch"))]
+        git(tree, *arguments, *files)
+        assert read(tree) == files_after()
+
+
+def test_every_format_has_the_series_or_says_why_not(every_kind: SmallUpstream) -> None:
+    exported = every_kind.run("export", "--all", "--output", str(every_kind.folder / "all"), "--json")
+    assert exported.code == 1
+    refused = {note.partition(" ")[0]: note for note in exported.document["notes"] if " was not exported: " in note}
+    made = {row["format"] for row in exported.document["formats"]}
+    assert {"mbox", "wheel", "tarball", "sbom"} <= made
+    assert "changes a binary file" in refused["quilt"]
+    assert "permissions" in refused["oci"]
+
+
+@pytest.mark.parametrize("folder", ["clone", "site"])
+def test_a_tree_is_patched_told_and_restored(every_kind: SmallUpstream, folder: str) -> None:
+    tree = (
+        clone_of(every_kind, "1.0")
+        if folder == "clone"
+        else unpack(every_kind, "1.0", every_kind.folder / "env" / "python")
+    )
+    root = tree if folder == "clone" else tree.parent
+    before = read(root)
+    assert every_kind.run("apply", "--tree", str(tree)).code == 0
+    assert own(read(root)) == files_after()
+    status = every_kind.run("status", "--tree", str(tree), "--json")
+    assert (status.code, set(status.states().values())) == (0, {"applied"})
+    assert "nothing to do" in every_kind.run("apply", "--tree", str(tree)).out
+    (root / ROOT / "crlf.txt").write_bytes(b"mine\n")
+    edited = every_kind.run("status", "--tree", str(tree), "--json")
+    assert (edited.code, edited.states()["crlf"]) == (1, "edited")
+    (root / ROOT / "crlf.txt").write_bytes(KINDS["crlf"].after["crlf.txt"].data)
+    assert every_kind.run("unapply", "--tree", str(tree)).code == 0
+    assert read(root) == before
+
+
+def newer(files: dict[str, File]) -> dict[str, File]:
+    """The files of a release in which lines were added where no patch is."""
+    return {path: _longer(path, file) for path, file in files.items()}
+
+
+def _longer(path: str, file: File) -> File:
+    if b"\0" in file.data or not file.data.startswith(b"line 0") or path.endswith(("gone.py", "tool.sh")):
+        return file
+    end = b"\r\n" if b"\r\n" in file.data else b"\n"
+    return file._replace(data=b"first" + end + b"second" + end + file.data)
+
+
+def test_rebase_carries_the_diffs_and_leads_back(every_kind: SmallUpstream) -> None:
+    publish(every_kind, "1.1", newer(files_before()))
+    patches = {name: every_kind.project / "patches" / name / f"{name}.patch" for name in KINDS}
+    crlf = patches["crlf"]
+    crlf.write_bytes(b"From: Ada B <ada@example.org>\nSubject: seven\n\nWords.\n---\n 1 file\n\n" + crlf.read_bytes())
+    every_kind.run("refresh")
+    assert every_kind.run("rebase", "--to", "1.0").code == 0
+    before = {name: file.read_bytes() for name, file in patches.items()}
+    same = every_kind.run("rebase", "--to", "1.0")
+    assert "nothing to do" in same.out
+    moved = every_kind.run("rebase", "--to", "1.1")
+    assert moved.code == 0, moved.out
+    assert crlf.read_bytes().startswith(b"From: Ada B <ada@example.org>\nSubject: seven\n\nWords.\n---\n")
+    assert crlf.read_bytes() != before["crlf"]
+    status = every_kind.run("status", "--json")
+    assert (status.code, set(status.states().values())) == (0, {"applied"})
+    output = every_kind.folder / "out"
+    every_kind.run("apply", "--output", str(output))
+    assert own(read(output)) == newer_after()
+    assert every_kind.run("rebase", "--to", "1.0").code == 0
+    there_and_back = {name: body(file.read_bytes()) for name, file in patches.items()}
+    assert there_and_back == {name: body(data) for name, data in before.items()}
+
+
+def newer_after() -> dict[str, File]:
+    """The newer release with all patches: the added lines are in the patched files too."""
+    before, after = files_before(), files_after()
+    grown = {path for path, file in newer(before).items() if file != before[path]}
+    moved = {f"{ROOT}old.py": f"{ROOT}moved/new.py", f"{ROOT}old2.py": f"{ROOT}new2.py"}
+    places = {moved.get(path, path) for path in grown}
+    return {path: _longer(path, file) if path in places else file for path, file in after.items()}
+
+
+def body(diff: bytes) -> list[bytes]:
+    """The lines of a diff that say what changes, without ids of blobs, which a shorter diff abbreviates."""
+    lines = diff[diff.index(b"diff --git") :].splitlines(keepends=True)
+    return [line for line in lines if not line.startswith(b"index ")]
+
+
+def test_what_landed_keeps_its_diff_and_its_base(every_kind: SmallUpstream) -> None:
+    publish(every_kind, "1.2", {path: file for path, file in files_after().items() if not path.endswith("run.sh")})
+    every_kind.run("refresh")
+    landed = every_kind.run("status", "--on", "1.2", "--json").states()
+    # A wheel has no permissions here, so what sets them is still needed.
+    assert {name for name, state in landed.items() if state != "landed"} == {"mode", "new_script"}
+    assert every_kind.run("rebase", "--to", "1.2").code == 0
+    toml = every_kind.project / "patches" / "toml" / "patch.toml"
+    assert 'base = "1.0"' in toml.read_text()
+    status = every_kind.run("status", "--json")
+    assert (status.code, status.states()) == (0, landed | {"mode": "applied", "new_script": "applied"})
+    assert every_kind.run("rebase", "--to", "1.0").code == 0
+    assert "base" not in toml.read_text()
+    assert set(every_kind.run("status", "--json").states().values()) == {"applied"}
+
+
+def test_kinds_mix_in_one_series(upstream: SmallUpstream, tmp_path: Path) -> None:
+    """Text, semantic, text, semantic: each is made for what the ones before it left."""
+    first = Kind(
+        {"srt/cache.py": File(SOURCE.encode())},
+        {"srt/cache.py": File(SOURCE.replace("of rows", "of many rows").encode())},
+    )
+    add_patch(upstream, "first", diff_of(first, tmp_path / "one"))
+    after = SOURCE.replace(
+        "        self.table[0:total] = slots\n        self.table[total:] = 0\n", "        self.table[:] = slots\n"
+    )
+    last = Kind(
+        {"srt/cache.py": File(after.encode())},
+        {"srt/cache.py": File(after.replace("table[:] = slots", "table[:] = slots  # all").encode())},
+    )
+    add_patch(upstream, "last", diff_of(last, tmp_path / "two"))
+    (upstream.project / "patches" / "series").write_text("first\ndense\nlast\ntracking\n")
+    assert set(upstream.run("status", "--json").states().values()) == {"applied"}
+    diff = upstream.run("diff").out
+    assert all(text in diff for text in ("of many rows", "= slots  # all", "# tracked rows first"))
+    upstream.run("refresh")
+    upstream.release("1.1", {CACHE: SOURCE + "\n\nROWS = 1\n"})
+    assert upstream.run("rebase", "--to", "1.1").code == 0
+    assert set(upstream.run("status", "--json").states().values()) == {"applied"}
+    without = upstream.run("apply", "--skip", "dense", "--dry-run", "--json")
+    assert without.states()["last"] == "conflict"
+
+
+def test_a_patch_that_does_not_apply_is_a_conflict_in_gits_words(upstream: SmallUpstream, tmp_path: Path) -> None:
+    other = Kind({"srt/cache.py": File(LINES.encode())}, {"srt/cache.py": File(LINES.replace("7", "seven").encode())})
+    add_patch(upstream, "other", diff_of(other, tmp_path / "made"))
+    status = upstream.run("status", "--json")
+    assert (status.code, status.reasons()["other"]) == (3, "does-not-apply")
+    assert "patch failed: python/sglang/srt/cache.py" in upstream.run("status").out
+    assert upstream.run("apply", "--output", str(upstream.folder / "out")).code == 3
+
+
+def test_both_sides_changed_is_a_conflict_and_nothing_is_written(every_kind: SmallUpstream) -> None:
+    files = files_before()
+    files[f"{ROOT}conf.toml"] = File(files[f"{ROOT}conf.toml"].data.replace(b'"1"', b'"3"'))
+    files[f"{ROOT}fresh/new.py"] = File(b"another file\n")
+    files[f"{ROOT}gone.py"] = File(b"y = 3\n")
+    del files[f"{ROOT}old.py"]
+    publish(every_kind, "1.3", files)
+    every_kind.run("refresh")
+    before = {path: path.read_bytes() for path in every_kind.project.rglob("*") if path.is_file()}
+    refused = every_kind.run("rebase", "--to", "1.3", "--json")
+    failed = {n: r for n, r in refused.reasons().items() if refused.states()[n] == "conflict"}
+    assert refused.code == 3
+    assert set(failed) == {"toml", "new", "deleted", "renamed"}
+    assert {path: path.read_bytes() for path in every_kind.project.rglob("*") if path.is_file()} == before
+
+
+@pytest.mark.parametrize(
+    ("toml", "message"),
+    [
+        ('title = "t"\n', "author is missing"),
+        (TOML.format(title="t") + 'targets = ["python/sglang/a.py"]\n', "unknown key 'targets' of a text patch"),
+        (TOML.format(title="t").replace("2024-05-06T07:08:09+02:00", "yesterday"), "'yesterday' is not a date"),
+        (TOML.format(title="t") + 'kind = "semantic"\n', "the kind is 'text'"),
+        (TOML.format(title="t") + 'base = "newest"\n', "is not a release"),
+    ],
+)
+def test_wrong_metadata_are_told_with_their_line(upstream: SmallUpstream, toml: str, message: str) -> None:
+    diff = b"diff --git a/python/sglang/x b/python/sglang/x\nnew file mode 100644\n"
+    add_patch(upstream, "wrong", diff).with_name("patch.toml").write_text(toml)
+    status = upstream.run("status")
+    assert status.code == 2
+    assert f"patches/wrong/patch.toml:{'1' if 'author' in message else ''}" in status.err
+    assert message in status.err
+
+
+@pytest.mark.parametrize(
+    ("diff", "message"),
+    [
+        (b"", "wrong.patch is not a diff"),
+        (b"just words\n", "wrong.patch is not a diff"),
+        (b"--- a/../x\n+++ b/../x\n@@ -1 +1 @@\n-a\n+b\n", "'../x' is no path in a tree"),
+        (b"--- a/python/.git/config\n+++ b/python/.git/config\n@@ -1 +1 @@\n-a\n+b\n", "is no path in a tree"),
+    ],
+)
+def test_a_diff_that_is_none_or_leads_elsewhere_is_refused(upstream: SmallUpstream, diff: bytes, message: str) -> None:
+    add_patch(upstream, "wrong", diff)
+    status = upstream.run("status")
+    assert (status.code, message in status.err) == (2, True), status.err
+
+
+def test_a_series_without_text_patches_loads_nothing_of_them(upstream: SmallUpstream) -> None:
+    arguments = ["-C", str(upstream.project), "--store", str(upstream.folder / "store"), *upstream.source, "status"]
+    code = (
+        f"import sys\nfrom patchtool.cli import main\nmain({arguments!r})\n"
+        "print([m for m in sys.modules if m.startswith(('patchtool.textual', 'patchtool.adapters.diff_text'))])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
