@@ -206,11 +206,7 @@ def _build(store: Git, base: str, commits: Sequence[PatchCommit], new: Path, key
     """Build the whole repository in a new folder."""
     git_dir = new / ".git"
     Git(None).run("init", "--quiet", "--template=", str(new))
-    # Packing straight into the new repository is four times as fast as a fetch, which indexes the pack again.
-    flags = ("--revs", "--quiet", "--window=0", "--delta-base-offset")
-    # Its history, if it has one, stays where it is.
-    selection = f"--shallow {base}\n{base}\n".encode()
-    store.run("pack-objects", *flags, str(git_dir / "objects" / "pack" / "pack"), stdin=selection)
+    _pack(store, git_dir, base)
     if b"\nparent " in store.objects([base])[base][1].partition(b"\n\n")[0]:
         (git_dir / "shallow").write_text(f"{base}\n")
     modes = modes_of(store, base, commits)
@@ -236,6 +232,22 @@ def _build(store: Git, base: str, commits: Sequence[PatchCommit], new: Path, key
     (git_dir / "info" / "exclude").write_bytes(_EXCLUDE)
     atomic_write(git_dir / _RECORD, json.dumps({"schema": 1, **asdict(record)}, indent=1).encode())
     return record
+
+
+def _pack(store: Git, git_dir: Path, base: str) -> None:
+    """Pack a commit of the store straight into the new repository; a fetch would index the pack again.
+
+    Git writes a pack in the repository that it runs in and renames it, so it runs in the new one, which reads from the
+    store meanwhile: the two may be on different file systems.
+    """
+    alternates = git_dir / "objects" / "info" / "alternates"
+    alternates.parent.mkdir(exist_ok=True)
+    alternates.write_bytes(os.fsencode(f"{store.git_dir.resolve() / 'objects'}\n"))
+    flags = ("--revs", "--quiet", "--window=0", "--delta-base-offset")
+    # Its history, if it has one, stays where it is.
+    selection = f"--shallow {base}\n{base}\n".encode()
+    Git(git_dir).run("pack-objects", *flags, str(git_dir / "objects" / "pack" / "pack"), stdin=selection)
+    alternates.unlink()
 
 
 def _verify(git: Git, new: Path, commits: Sequence[PatchCommit]) -> None:

@@ -7,7 +7,10 @@ old value; see ci/adr/0013.
 from __future__ import annotations
 
 import os
+import re
 from contextlib import suppress
+from itertools import count
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from patchtool.adapters.git.checkout import discover
@@ -16,7 +19,6 @@ from patchtool.domain.errors import EnvironmentFault
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-    from pathlib import Path
 
     from patchtool.adapters.git.checkout import Checkout
 
@@ -49,6 +51,11 @@ class IndexEntry(NamedTuple):
 
 NO_ENTRY = IndexEntry("0", "")
 """A path that the index does not have."""
+
+
+def is_own_branch(name: str | None, branch: str | None) -> bool:
+    """Whether a branch has this full name, or the name that another worktree on it left for this one."""
+    return name == branch or bool(name and branch and re.fullmatch(rf"{re.escape(branch)}@\d+", name))
 
 
 class Repository:
@@ -94,10 +101,12 @@ class Repository:
             entries[path] = IndexEntry(mode, oid, int(stage), tag == "S" or tag.islower())
         return entries
 
-    def staged_paths(self) -> list[str]:
-        """Every path whose index entry differs from HEAD's, unmerged ones included."""
-        flags = ("--cached", "--name-only", "--no-renames", "-z")
-        return sorted(set(_records(self._checkout.run("diff-index", *flags, "HEAD", "--"))))
+    def staged_paths(self) -> dict[str, bool]:
+        """Every path whose index entry differs from HEAD's, and whether it is unmerged."""
+        flags = ("--cached", "--name-status", "--no-renames", "-z")
+        records = _records(self._checkout.run("diff-index", *flags, "HEAD", "--"))
+        unmerged = {path for kind, path in zip(records[::2], records[1::2]) if kind == "U"}
+        return {path: path in unmerged for path in sorted(set(records[1::2]))}
 
     def changed_paths(self, paths: Iterable[str]) -> list[str]:
         """Those of the paths whose file or index entry is changed, or that git does not track."""
@@ -137,6 +146,26 @@ class Repository:
         listed = self._checkout.run("for-each-ref", "--format=%(objectname) %(refname)", branch).decode()
         lines = (line.split(" ", 1) for line in listed.splitlines())
         return next((oid for oid, name in lines if name == branch), None)
+
+    def worktree_on(self, branch: str) -> Path | None:
+        """The folder of another worktree of this repository that stands on a branch."""
+        listed = self._checkout.run("for-each-ref", "--format=%(refname)%00%(worktreepath)", branch)
+        pairs = (line.split("\0") for line in os.fsdecode(listed).splitlines())
+        folder = next((Path(path) for name, path in pairs if name == branch and path), None)
+        return None if folder is None or folder.resolve() == self._checkout.root.resolve() else folder
+
+    def own_branch(self, branch: str, earlier: str | None = None) -> str:
+        """The name for a branch in this worktree: where another worktree stands on it, ``NAME@1``, ``NAME@2``, …
+
+        Args:
+            branch: Full name of the branch.
+            earlier: The name that it had in this worktree before, which is taken again.
+        """
+        if earlier and is_own_branch(earlier, branch) and not self.worktree_on(earlier):
+            return earlier
+        if not self.worktree_on(branch):
+            return branch
+        return next(name for n in count(1) if not self.branch_tip(name := f"{branch}@{n}"))
 
     def branches_in_the_way(self, branch: str) -> list[str]:
         """Short names of the branches that a branch cannot exist beside, because one name is a folder of the other."""

@@ -146,6 +146,8 @@ def make_branch(checkout: Checkout, onto: str, commits: Sequence[PatchCommit], n
         raise RefusedError(
             f"{checkout.root} is on {name}, which would move", hint=f"git -C {checkout.root} switch BRANCH"
         )
+    if folder := repository.worktree_on(ref):
+        raise RefusedError(f"{folder} is on {name}, which would move", hint=f"git -C {folder} switch BRANCH")
     kept = _free_name(repository, name) if before else ""
     moves = f"update {ref} {made[-1]} {before or '0' * len(onto)}\n"
     moves += f"create {_HEADS}{kept} {before}\n" if kept else ""

@@ -99,6 +99,7 @@ def room_for(worktree: Worktree, branch: str, earlier: Applied | None) -> str:
     repository = worktree.repository
     if repository is None:
         return ""
+    branch = repository.own_branch(branch, earlier.branch if earlier else None)
     tip = repository.branch_tip(branch)
     taken = repository.branches_in_the_way(branch)
     if tip is not None and not (earlier and earlier.branch == branch and earlier.commits[-1] == tip):
@@ -118,8 +119,7 @@ def blockers_in_git(
 ) -> Iterator[Blocker]:
     """Blockers in the repository: names, an operation in progress, staged or uncommitted changes, unusual entries.
 
-    Staged changes of other files block commits only, because a commit would leave them staged on another branch.
-    Other files that are modified or untracked never block.
+    Other files that are modified, staged or untracked never block: they stay so, as when git switches to a new branch.
     """
     if branch and (link := repository.leads_outside(branch)):
         yield Blocker(f"{link} is a symlink, and git would write through it", "edit the files only, with --no-commit")
@@ -133,7 +133,7 @@ def blockers_in_git(
     if operation:
         yield Blocker(f"{operation[0]} is in progress", f"end it first ({operation[1]})")
     layout_paths = {worktree.in_repository(path): path for path in paths}
-    staged = [path for path in repository.staged_paths() if branch or path in layout_paths]
+    staged = [p for p, unmerged in repository.staged_paths().items() if p in layout_paths or (branch and unmerged)]
     changed = [path for path in repository.changed_paths(layout_paths) if path not in staged]
     for path in staged:
         yield Blocker(f"{path} has a change in the index", "commit it, or unstage it (git restore --staged)")

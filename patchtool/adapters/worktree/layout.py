@@ -21,14 +21,15 @@ def find_package(path: Path) -> tuple[Path, tuple[str, ...]]:
     """Locate the package that a path refers to.
 
     Args:
-        path: A tree's root, its ``python`` folder, the package, any folder inside, or a site-packages folder.
+        path: A tree's root, its ``python`` folder, the package, any folder inside, a site-packages folder, or the
+            environment that has it.
 
     Returns:
         The ``sglang`` folder, and sentences for the user on redirections that were followed.
 
     Raises:
         InputError: There is no such folder.
-        RefusedError: It has no SGLang; names the folders that were searched.
+        RefusedError: It has no SGLang, or two; names the folders that were searched.
     """
     if not path.is_dir():
         raise InputError(f"{path} is not a folder", hint="give the root of a checkout, wheel or site-packages")
@@ -36,6 +37,11 @@ def find_package(path: Path) -> tuple[Path, tuple[str, ...]]:
     package = _below(start) or _around(start)
     if package:
         return package, ()
+    if folders := _site_packages(start):
+        if len(folders) > 1:
+            raise RefusedError(f"{path} has SGLang in {' and '.join(map(str, folders))}", hint="give one of them")
+        package, notes = find_package(folders[0])
+        return package, (f"{path} is an environment, its SGLang is in {folders[0]}", *notes)
     editable = _editable_source(start)
     if editable:
         marker, source = editable
@@ -49,8 +55,15 @@ def find_package(path: Path) -> tuple[Path, tuple[str, ...]]:
     searched = ", ".join(str(start / place / PACKAGE) for place in ("python", "."))
     raise RefusedError(
         f"{path} is not SGLang: looked for {searched}, the folders around it and an editable install",
-        hint="give the root of an SGLang checkout, an unpacked wheel or a site-packages folder",
+        hint="give the root of an SGLang checkout, an unpacked wheel, a site-packages folder or a virtual environment",
     )
+
+
+def _site_packages(folder: Path) -> list[Path]:
+    """The folders with SGLang of an environment, by its root: of a virtual environment, of conda, or a prefix."""
+    places = ("lib*/python3*/site-packages", "lib*/python3*/dist-packages", "Lib/site-packages")
+    folders = sorted({found.resolve() for place in places for found in folder.glob(place)})
+    return [found for found in folders if _below(found) or _editable_source(found)]
 
 
 def _is_package(folder: Path) -> bool:

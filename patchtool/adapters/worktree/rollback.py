@@ -189,7 +189,8 @@ def _roll_back(worktree: Worktree, journal: Journal, applied: Applied) -> list[s
             exists = applied.head_branch and repository.branch_tip(applied.head_branch) == applied.head
             repository.set_head(applied.head_branch if exists else None, applied.head)
             branch = applied.head_branch
-        if branch != applied.branch and repository.branch_tip(applied.branch) == applied.commits[-1]:
+        ours = branch != applied.branch and repository.branch_tip(applied.branch) == applied.commits[-1]
+        if ours and not repository.worktree_on(applied.branch):
             repository.delete_branch(applied.branch, applied.commits[-1])
     journal.clear()
     return restored

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from patchtool.adapters.files import LOCK_TIMEOUT, uninterrupted
 from patchtool.adapters.git.commits import PatchCommit, WriteResult, digest
-from patchtool.adapters.git.repository import IndexEntry, Repository
+from patchtool.adapters.git.repository import IndexEntry, Repository, is_own_branch
 from patchtool.adapters.worktree.applied_state import NOTHING, AppliedState, applied_state, read_originals
 from patchtool.adapters.worktree.journal import Applied, Journal
 from patchtool.adapters.worktree.rollback import (
@@ -96,7 +96,9 @@ def _write(
 
 
 def _is_applied(worktree: Worktree, applied: Applied | None, target: _Target) -> bool:
-    if applied is None or (applied.digest, applied.branch, applied.release) != target:
+    if applied is None or (applied.digest, applied.release) != (target.digest, target.release):
+        return False
+    if not is_own_branch(applied.branch, target.branch):
         return False
     return applied_state(worktree, applied).kind in ("intact", "moved")
 
@@ -122,7 +124,10 @@ def _write_new(
     """Write the series where none is applied; the branch of an earlier one may be replaced if it has nothing else."""
     if not commits:
         return _result(worktree, None, notes=notes)
-    plan = make_plan(worktree, commits, target.branch, target.release, earlier)
+    branch = target.branch
+    if branch and worktree.repository:
+        branch = worktree.repository.own_branch(branch, earlier.branch if earlier else None)
+    plan = make_plan(worktree, commits, branch, target.release, earlier)
     _execute(worktree, journal, plan)
     return _result(worktree, plan.applied, tuple(plan.contents), (*notes, *plan.notes))
 

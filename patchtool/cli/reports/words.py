@@ -10,13 +10,15 @@ _INVISIBLE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff"
     "\U000e0000-\U000e007f]"
 )
+# Where the locale is C, Python reads each byte of a path such as `ü` as one of these.
+_UNDECODED = re.compile("[\udc80-\udcff]{2,}")
 # The colours that reports use; see `tinted`.
 _SHOWN = re.compile(rf"(?P<color>\x1b\[(?:0|2|31|32|33|36)m)|{_INVISIBLE.pattern}")
 
 
 def visible(text: str) -> str:
     """Upstream's text on one line, with invisible and control characters spelled out."""
-    return _INVISIBLE.sub(lambda match: f"<U+{ord(match[0]):04X}>", text.replace("\n", " ").replace("\t", " "))
+    return shown(text.replace("\n", " ").replace("\t", " "))
 
 
 def shown(text: str, *, color: bool = False) -> str:
@@ -26,11 +28,15 @@ def shown(text: str, *, color: bool = False) -> str:
         text: Of a report or an error; whoever wrote a part of it.
         color: Whether the colours of reports stay.
     """
-    return _INVISIBLE.sub(lambda match: f"<U+{ord(match[0]):04X}>", text) if not color else _SHOWN.sub(_spelled, text)
+    return (_SHOWN if color else _INVISIBLE).sub(_spelled, _UNDECODED.sub(_decoded, text))
+
+
+def _decoded(match: re.Match[str]) -> str:
+    return match[0].encode("utf-8", "surrogateescape").decode("utf-8", "surrogateescape")
 
 
 def _spelled(match: re.Match[str]) -> str:
-    return match["color"] or f"<U+{ord(match[0]):04X}>"
+    return match.groupdict().get("color") or f"<U+{ord(match[0]):04X}>"
 
 
 def is_plain(text: str) -> bool:

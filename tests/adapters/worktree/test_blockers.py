@@ -150,7 +150,6 @@ BLOCKERS = [
     pytest.param(_dirty_target, "lich.py has an uncommitted change", "restore", id="dirty-target"),
     pytest.param(_staged_target, "a.py has a change in the index", "unstage", id="staged-target"),
     pytest.param(_staged_and_undone, "a.py has a change in the index", "unstage", id="staged-and-undone"),
-    pytest.param(_staged_other, "pyproject.toml has a change in the index", "unstage", id="staged-other"),
     pytest.param(_untracked_target, "a.py has an uncommitted change", "commit", id="untracked-target"),
     pytest.param(_merge, "a merge is in progress", "git merge", id="merge"),
     pytest.param(_unmerged, "pyproject.toml has a change in the index", "unstage", id="unmerged-index"),
@@ -189,21 +188,45 @@ def test_blocker_is_named_and_nothing_changes(
 
 def test_every_blocker_is_named_at_once(lab: Lab) -> None:
     root = lab.checkout()
+    _unmerged(lab, root)
     _edit(root, A)
-    _staged_other(lab, root)
     _bisect(lab, root)
     with pytest.raises(RefusedError, match=r"bisect.*pyproject\.toml.*a\.py"):
         write(open_worktree(root), lab.series(), commit=True, branch=BRANCH)
 
 
-def test_staged_changes_of_other_files_block_commits_only(lab: Lab) -> None:
+@pytest.mark.parametrize("commit", [False, True])
+def test_staged_changes_of_other_files_stay_staged(lab: Lab, commit: bool) -> None:
     root = lab.checkout()
     _staged_other(lab, root)
-    worktree = open_worktree(root)
-    write(worktree, lab.series(), commit=False, branch=BRANCH)
+    assert write(open_worktree(root), lab.series(), commit=commit, branch=BRANCH).changed == (A, B)
     assert lab.git(root, "diff", "--cached", "--name-only") == OTHER
+    assert OTHER not in lab.git(root, "log", "--format=", "--name-only", "main..HEAD").split()
     unapply(open_worktree(root))
     assert lab.git(root, "diff", "--cached", "--name-only") == OTHER
+
+
+def test_worktrees_of_one_clone_at_one_commit_have_branches_of_their_own(lab: Lab, tmp_path: Path) -> None:
+    root, linked = lab.checkout(), tmp_path / "linked"
+    lab.git(root, "worktree", "add", "-q", "--detach", str(linked))
+    names = [write(open_worktree(each), lab.series(), commit=True, branch=BRANCH).branch for each in (root, linked)]
+    assert names == [BRANCH, f"{BRANCH}@1"]
+    for each in (root, linked):
+        assert write(open_worktree(each), lab.series(), commit=True, branch=BRANCH).unchanged
+    unapply(open_worktree(root))
+    assert lab.git(root, "branch", "--show-current") == "main"
+    assert lab.git(linked, "status", "--porcelain", "--branch") == f"## {BRANCH}@1"
+    assert write(open_worktree(linked), lab.series(), commit=True, branch=BRANCH).unchanged
+    unapply(open_worktree(linked))
+    assert lab.git(root, "branch", "--format=%(refname:short)", "--list", "patchtool/*") == ""
+
+
+def test_a_branch_that_another_worktree_stands_on_is_left_to_it(lab: Lab, tmp_path: Path) -> None:
+    root, linked = lab.checkout(), tmp_path / "linked"
+    write(open_worktree(root), lab.series(), commit=True, branch=BRANCH)
+    lab.git(root, "worktree", "add", "-q", "--force", str(linked), BRANCH)
+    unapply(open_worktree(root))
+    assert lab.git(linked, "status", "--porcelain", "--branch") == f"## {BRANCH}"
 
 
 def test_file_with_only_a_new_modification_time_does_not_block(lab: Lab) -> None:
