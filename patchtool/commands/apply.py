@@ -163,6 +163,10 @@ def _report(
     written: WriteResult | None,
     notes: Sequence[str],
 ) -> Report:
+    drafts = [patch.info.name for patch in rendering.patches if patch.info.unfinished]
+    if drafts:
+        notes = [*notes, *(f"{name} is a draft, its patch.toml has TODOs: patchtool check" for name in drafts)]
+        code = max(code, ExitCode.FINDINGS)
     diff = rendering_diff(rendering, tree) if options.diff else ""
     result = None
     if written is not None:

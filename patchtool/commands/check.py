@@ -29,6 +29,11 @@ def check(session: Session) -> Report:
         for info in ([] if session.no_exec else patches)
         for c in kind_of(info.source_file).check(info)
     ]
+    findings += [
+        {"where": f"patches/{info.name}/patch.toml", "problem": f"left of the draft: {text}"}
+        for info in patches
+        for text in info.unfinished
+    ]
     notes = [*session.notes(), _NOT_RUN if session.no_exec else _RUN]
     notes += [*(f"{finding['where']}: {finding['problem']}" for finding in findings)]
     for info in patches:
@@ -38,7 +43,7 @@ def check(session: Session) -> Report:
     subject = f"{_count(len(patches), 'patch', 'patches')}, pin {pin.release}"
     return Report(
         "check",
-        ExitCode.USAGE if findings else ExitCode.OK,
+        ExitCode.FINDINGS if findings else ExitCode.OK,
         headline=f"{_count(len(findings), 'problem', 'problems') if findings else 'no problems'} in {subject}",
         notes=tuple(notes),
         extra={"findings": findings},

@@ -17,7 +17,7 @@ from patchtool.domain.pin import GitSource, parse_git_reference
 from patchtool.domain.rebase import RebasePlan
 from patchtool.domain.release import Release
 from patchtool.domain.report import Report
-from patchtool.domain.state import Proof
+from patchtool.domain.state import Proof, State
 from patchtool.workflow.acquire import ArtifactHashes, artifact_hashes
 from patchtool.workflow.carried_patches import carry_patches
 from patchtool.workflow.lock_comparison import accept, compare_with_lock, record
@@ -67,7 +67,7 @@ def rebase(
         listed = artifact_hashes(session, release)
         hashes = listed.hashes
         stored = ensure_release(session, release, hashes)
-        rendering = _render_accepted(session, patches, stored, accepted, reason)
+        rendering = _render_accepted(session, patches, stored, accepted)
         plan, code = plan_rebase(session, release, rendering), rendering.exit_code
         _compare_with_git(session, stored)
         open_claims = unproven(rendering)
@@ -149,15 +149,33 @@ def _locate(patches: Sequence[PatchInfo], at: Sequence[str]) -> tuple[PatchInfo,
 
 
 def _render_accepted(
-    session: Session, patches: Sequence[PatchInfo], stored: StoredRelease, accepted: Sequence[str], reason: str
+    session: Session, patches: Sequence[PatchInfo], stored: StoredRelease, accepted: Sequence[str]
 ) -> Rendering:
+    """The series on the release, with the drifts that are accepted as they will be recorded.
+
+    Raises:
+        InputError: There is neither a drift nor a dispute to accept: one that comes later has not been reviewed.
+    """
     lock, release = session.project.lock, stored.release
-    patches = prepared(session, release, patches)
-    rendering = render(patches, session.store.tree(stored.commit), release, session.cache)
-    rendering = compare_with_lock(rendering, accept(lock, release, accepted, reason), release)
-    rendering = with_proofs(session, rendering, session.store.tree(stored.commit), release)
+    tree = session.store.tree(stored.commit)
+    rendered = render(prepared(session, release, patches), tree, release, session.cache)
+    compared = with_proofs(session, compare_with_lock(rendered, lock, release), tree, release)
+    for name in accepted:
+        judgement = compared.patch(name).judgement
+        if judgement.state is not State.DRIFTED and judgement.proof is not Proof.DISPUTES:
+            what = f"{name} has no drift and no dispute on {release}: it is {judgement.state.value}"
+            hint = f"leave out --accept {name}; a conflict cannot be accepted"
+            raise InputError(what, hint=hint)
+    reviewed = tuple(
+        patch._replace(
+            judgement=now.judgement._replace(proof=patch.judgement.proof, proven_on=patch.judgement.proven_on)
+        )
+        if patch.info.name in accepted
+        else patch
+        for patch, now in zip(compared.patches, rendered.patches)
+    )
     # Only an acceptance of this run counts: one in the lock does not let another rebase through.
-    return rendering._replace(accepted=frozenset(accepted))
+    return compared._replace(patches=reviewed, accepted=frozenset(accepted))
 
 
 def _newest_release(session: Session) -> Release:

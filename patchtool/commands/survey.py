@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from patchtool.adapters.store.records import StoredRelease
-from patchtool.domain.errors import EnvironmentFault, InputError
+from patchtool.domain.errors import EnvironmentFault, ExitCode, InputError
 from patchtool.domain.ports import Tree
 from patchtool.domain.release import Release
 from patchtool.domain.report import Report
@@ -40,7 +40,7 @@ def survey(
         every: Of a range, judge each so many-th commit.
 
     Returns:
-        The states; the exit code is 0 whatever they are, since a survey expects none of them.
+        The states; the exit code is the highest of all of them, or 0 where changes of a state were asked for.
     """
     project = session.project
     if bisect:
@@ -61,6 +61,7 @@ def survey(
     changes = [_with_commit(session, change) for change in result.changes(bisect)] if bisect else []
     return Report(
         "survey",
+        ExitCode.OK if bisect else max((rendering.exit_code for rendering in renderings), default=ExitCode.OK),
         headline="\n".join(map(str, changes)) or (f"{bisect} never changes its state" if bisect else ""),
         notes=(*session.notes(), *notes),
         extra={"changes": [change.to_json() for change in changes]} if bisect else {},

@@ -85,6 +85,13 @@ class PatchInfo(NamedTuple):
         return self.source_file.endswith(".patch")
 
     @property
+    def unfinished(self) -> tuple[str, ...]:
+        """The fields that are as ``patchtool new`` wrote them, for the author to replace."""
+        fields = {"title": (self.title,), "reason": (self.reason,), "author": (self.author,), "targets": self.targets}
+        blank = ("TODO", "python/sglang/TODO")
+        return tuple(f"{name} {text!r}" for name, texts in fields.items() for text in texts if text.startswith(blank))
+
+    @property
     def edited(self) -> tuple[str, ...]:
         """The targets that its rules may edit."""
         return tuple(path for path in self.targets if path not in self.added and path not in self.deleted)

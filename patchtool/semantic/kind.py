@@ -10,6 +10,7 @@ from patchtool.domain.patch import Diagnostic, Judgement, PatchInfo
 from patchtool.domain.ports import Tree
 from patchtool.domain.release import Release
 from patchtool.domain.state import State
+from patchtool.semantic.author_code import CodemodEnded
 from patchtool.semantic.judge import judge_patch
 from patchtool.semantic.language.depth import with_stack_for_depth
 from patchtool.semantic.load import CodemodError, load_codemod
@@ -50,7 +51,9 @@ class SemanticKind:
             return judge_patch(info, load_codemod(info.source_file), tree, release)
         except CodemodError as error:
             return Judgement(State.CRASHED, "codemod-unusable", str(error))
-        except (Exception, SystemExit) as error:  # noqa: BLE001 -- a codemod is user code: an exception is its result
+        except CodemodEnded as error:
+            return Judgement(State.CRASHED, "codemod-ended", str(error), trace=traceback.format_exc())
+        except Exception as error:  # noqa: BLE001 -- a codemod is user code: an exception is its result
             text = f"{type(error).__name__}: {error}"
             return Judgement(State.CRASHED, "codemod-raised", text, trace=traceback.format_exc())
 

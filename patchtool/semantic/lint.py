@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ast
 import keyword
+import re
 import traceback
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
@@ -18,6 +19,7 @@ from typing import NamedTuple
 
 from patchtool.domain.patch import Diagnostic, Judgement, PatchInfo
 from patchtool.domain.state import State
+from patchtool.semantic.author_code import CodemodEnded
 from patchtool.semantic.judge import judge_files
 from patchtool.semantic.judging.whole_files import CREATED, DELETED
 from patchtool.semantic.language.nodes import walk
@@ -48,21 +50,44 @@ def lint(info: PatchInfo) -> list[Diagnostic]:
     path = Path(info.source_file)
     try:
         tree = ast.parse(path.read_bytes())
-        patch = load_codemod(info.source_file)
+        left = [
+            Diagnostic(info.source_file, line, "todo-left", f"left of the draft: {text}") for line, text in _todo(tree)
+        ]
+        return [*left, *_lint(info, tree, load_codemod(info.source_file), path.parent)]
     except SyntaxError as error:
         return [Diagnostic(info.source_file, error.lineno or 1, "codemod-unusable", error.msg)]
     except CodemodError as error:
         return [Diagnostic(info.source_file, 1, "codemod-unusable", str(error))]
+    except CodemodEnded as error:
+        return [Diagnostic(info.source_file, _raised_at(info, error), "codemod-ended", str(error))]
     except Exception as error:  # noqa: BLE001 -- a codemod is user code: an exception is a diagnostic
-        calls = traceback.extract_tb(error.__traceback__)
-        lines = [call.lineno or 1 for call in calls if call.filename == info.source_file]
-        return [Diagnostic(info.source_file, (lines or [1])[-1], "codemod-raised", f"{type(error).__name__}: {error}")]
+        text = f"{type(error).__name__}: {error}"
+        return [Diagnostic(info.source_file, _raised_at(info, error), "codemod-raised", text)]
+
+
+def _raised_at(info: PatchInfo, error: BaseException) -> int:
+    """The line of the codemod that raised, or the first."""
+    causes = [error, *(cause for cause in (error.__cause__,) if cause)]
+    calls = [call for cause in causes for call in traceback.extract_tb(cause.__traceback__)]
+    return next((call.lineno or 1 for call in reversed(calls) if call.filename == info.source_file), 1)
+
+
+def _todo(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """What `patchtool new` left for the author, by line: texts that start with TODO, and templates with a hole TODO_."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            text = node.value.strip()
+            if text.startswith("TODO") or re.search(r"\bTODO_\b", text):
+                yield node.lineno, text.partition("\n")[0]
+
+
+def _lint(info: PatchInfo, tree: ast.Module, patch: type[SemanticPatch], folder: Path) -> list[Diagnostic]:
     problems = _check_rules(info, patch)
-    broken = list(_unparsable(info, path.parent))
+    broken = list(_unparsable(info, folder))
     if broken:
         return broken
     diagnostics = [Diagnostic(info.source_file, _line(tree, text), code, message) for text, code, message in problems]
-    return diagnostics or list(_check_cases(info, patch, path.parent / "cases", _line(tree, patch.__name__)))
+    return diagnostics or list(_check_cases(info, patch, folder / "cases", _line(tree, patch.__name__)))
 
 
 def _unparsable(info: PatchInfo, folder: Path) -> Iterator[Diagnostic]:

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
+from patchtool.semantic.author_code import running_author_code
 from patchtool.semantic.vocabulary.patch import SemanticPatch
 
 
@@ -22,6 +23,7 @@ def load_codemod(path: str) -> type[SemanticPatch]:
 
     Raises:
         CodemodError: It does not define exactly one patch.
+        CodemodEnded: It does not end, or ends the process.
         Exception: Whatever the file itself raises.
     """
     name = f"_patchtool_codemod_{Path(path).parent.name}"
@@ -32,7 +34,8 @@ def load_codemod(path: str) -> type[SemanticPatch]:
     sys.modules[name] = module
     configured, sys.dont_write_bytecode = sys.dont_write_bytecode, True
     try:
-        spec.loader.exec_module(module)
+        with running_author_code():
+            spec.loader.exec_module(module)
     finally:
         sys.dont_write_bytecode = configured
     return _single_patch(module, path)

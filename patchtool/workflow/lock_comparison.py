@@ -64,18 +64,19 @@ def compare_with_lock(rendering: Rendering, lock: Lock, release: Release | None)
             notes.append(f"{name} was edited since the lock was written: patchtool refresh {name}")
             patches.append(patch)
             continue
-        if locked.accepted:
+        drift = _drift(patch.judgement, locked)
+        if locked.accepted and not drift:  # what was accepted is what the lock records, and nothing later
             accepted.add(name)
-        patches.append(patch._replace(judgement=_compare(patch.judgement, locked)))
+        patches.append(patch if drift is None else patch._replace(judgement=drift))
     return Rendering(tuple(patches), frozenset(accepted), tuple(notes))
 
 
-def _compare(judgement: Judgement, locked: LockedPatch) -> Judgement:
+def _drift(judgement: Judgement, locked: LockedPatch) -> Judgement | None:
     same_input = all(locked.files.get(c.path, (c.before,))[0] == c.before for c in judgement.changes)
     difference = locked.difference(judgement)
-    if difference and same_input and judgement.state.changes_tree and not locked.accepted:
+    if difference and same_input and judgement.state.changes_tree:
         return judgement.with_state(State.DRIFTED, "differs-from-lock", difference)
-    return judgement
+    return None
 
 
 def pin_warning(lock: Lock, release: Release) -> str | None:

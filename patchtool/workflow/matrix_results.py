@@ -29,12 +29,17 @@ _GENERATED = "python/sglang/_version.py"
 
 
 def matrix_exit_code(verdicts: Sequence[CellVerdict], proofs: Sequence[PatchProof]) -> ExitCode:
-    """1 for a cell that is not as expected or a disputed patch, 4 for a cell that could not run, 0 otherwise.
+    """3 for a patch in conflict, 1 for a cell that is not as expected or a disputed patch, 4 for one that could not run.
 
-    A skipped cell, such as one that needs an NPU, counts as neither.
+    A skipped cell, such as one that needs an NPU, counts as none of these.
     """
+    structural = max((proof.structural.exit_code for proof in proofs), default=ExitCode.OK)
+    if structural is ExitCode.CONFLICT:
+        return structural
     if any(v.verdict is Verdict.UNEXPECTED for v in verdicts) or any(p.verdict is Proof.DISPUTES for p in proofs):
         return ExitCode.FINDINGS
+    if structural:
+        return structural
     stuck = [v for v in verdicts if v.verdict is Verdict.COULD_NOT_RUN and v.result.outcome is not Outcome.SKIPPED]
     return ExitCode.ENVIRONMENT if stuck else ExitCode.OK
 
@@ -93,7 +98,8 @@ def _record(session: Session, base: BaseTree, rendering: Rendering, proofs: Sequ
     patches: dict[str, SealedPatch] = {}
     paths: set[str] = set()
     for proof in proofs:
-        if not proof.loaded:
+        # A test that failed before it said what it loaded disputes the patch on the files that the patch reads.
+        if not proof.loaded and proof.verdict is not Proof.DISPUTES:
             continue
         patch = rendering.patch(proof.patch)
         chosen = [*required_by(patch.info, infos), patch.info]

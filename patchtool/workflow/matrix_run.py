@@ -17,7 +17,7 @@ from patchtool.matrix.cell import Cell, CellResult, Colour, Mode, Outcome, Test,
 from patchtool.matrix.options import RunOptions
 from patchtool.matrix.planning.cells import SeriesStates
 from patchtool.matrix.planning.collect import collect_patch, collect_suite
-from patchtool.matrix.planning.matrix_file import Matrix, read_matrix
+from patchtool.matrix.planning.matrix_file import PROOFS, Matrix, read_matrix
 from patchtool.matrix.planning.release_plan import ReleasePlan, plan_release
 from patchtool.matrix.running.executors import create_executor
 from patchtool.matrix.running.executors.settings import ExecutorSettings
@@ -107,7 +107,8 @@ def run_matrix(session: Session, options: MatrixOptions) -> MatrixRun:
         InputError: The matrix file is wrong, or an option names what does not exist.
     """
     project, started = session.project, time.time()
-    matrix = read_matrix(project.root / MATRIX, {info.name: info.requires for info in project.patches})
+    file = project.root / MATRIX
+    matrix = read_matrix(file, {info.name: info.requires for info in project.patches}) if file.exists() else PROOFS
     tests = _collect_tests(project, options.patches)
     bases = base_trees(session, matrix, options.releases, options.tree)
     cache = _result_cache(session, bases, options)

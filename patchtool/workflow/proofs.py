@@ -71,6 +71,11 @@ def tests_of(session: Session, info: PatchInfo) -> str:
     return tests_digest(session.project.root / "patches" / info.name)
 
 
+def newest_records(session: Session, release: Release | None) -> list[ProofRecord]:
+    """The records in the store, of one release or of all, the newest first: a later run overrules an earlier one."""
+    return list(read_records(stored_proofs(session), release, newest_first=True))
+
+
 class _Proofs:
     """All that is known of one tree."""
 
@@ -89,7 +94,7 @@ class _Proofs:
 
     @cached_property
     def _stored_records(self) -> list[ProofRecord]:
-        return list(read_records(stored_proofs(self._session), self._release))
+        return newest_records(self._session, self._release)
 
     def _records(self, name: str) -> Iterator[ProofRecord]:
         """The records of a patch; those in the project belong to the lock, and count where it has the proof."""
@@ -161,8 +166,7 @@ class _Proofs:
 
 def record_of(session: Session, release: Release, commit: str) -> ProofRecord | None:
     """The record of a release in the store, which a run made before the lock had the release."""
-    records = read_records(stored_proofs(session), release)
-    return next((record for record in records if record.commit == commit), None)
+    return next((record for record in newest_records(session, release) if record.commit == commit), None)
 
 
 def unproven(rendering: Rendering) -> list[str]:

@@ -1,4 +1,4 @@
-"""``check`` on every kind of invalid project: exit code 2, with file and line."""
+"""``check`` on every kind of invalid project, with file and line: findings are exit code 1, a file that cannot be read is 2."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_check_reports_wrong_codemod_with_line(cli: CommandLine, old: str, new: 
     assert CODEMOD.count(old) == 1
     own(cli, CODEMOD.replace(old, new))
     answer = cli("check", "--json")
-    assert answer.code == 2
+    assert answer.code == 1
     (finding,) = answer.document["findings"]
     assert finding["where"] == f"patches/own/codemod.py:{line}"
     assert problem in finding["problem"]
@@ -71,7 +71,7 @@ def test_check_reports_wrong_codemod_with_line(cli: CommandLine, old: str, new: 
 def test_check_reports_exception_of_codemod(cli: CommandLine) -> None:
     own(cli, f"{CODEMOD}\nraise KeyError('why')\n")
     answer = cli("check", "--json")
-    assert answer.code == 2
+    assert answer.code == 1
     (finding,) = answer.document["findings"]
     assert finding["where"] == f"patches/own/codemod.py:{len(CODEMOD.splitlines()) + 2}"
     assert finding["problem"] == "KeyError: 'why'"
@@ -80,7 +80,7 @@ def test_check_reports_exception_of_codemod(cli: CommandLine) -> None:
 def test_check_reports_patch_whose_result_is_not_landed(cli: CommandLine) -> None:
     own(cli, CODEMOD.replace('"two", "use(A_, 2)"', '"two", "use(A_, 3)"'))
     answer = cli("check", "--json")
-    assert answer.code == 2
+    assert answer.code == 1
     (finding,) = answer.document["findings"]
     assert finding["where"] == "patches/own/codemod.py:5"
     assert finding["problem"].startswith("its own result on cases/plain/before.py is not landed: after writing")
@@ -89,7 +89,7 @@ def test_check_reports_patch_whose_result_is_not_landed(cli: CommandLine) -> Non
 def test_check_reports_case_with_other_result(cli: CommandLine) -> None:
     own(cli, after=AFTER.replace("2", "3"))
     answer = cli("check", "--json")
-    assert answer.code == 2
+    assert answer.code == 1
     (finding,) = answer.document["findings"]
     assert finding == {"where": "patches/own/cases/plain/before.py:1", "problem": "the result differs from after.py"}
 

@@ -26,7 +26,7 @@ def said(report: Report) -> list[str]:
 def test_summary_names_landed_carried_and_open_work() -> None:
     assert said(calm()) == [
         "Three of four patches have landed and one is applied on v0.5.13",
-        "Landed: one_fix, two_fix and three_fix in v0.5.12.",
+        "Landed: one_fix, two_fix and three_fix by v0.5.12, after v0.5.11.",
         "Still carried on v0.5.13: four_fix_that_has_a_long_name.",
         "Nothing needs work on any release.",
     ]
@@ -52,16 +52,16 @@ def test_headline_uses_singular_and_plural(states: dict[str, tuple[State, ...]],
 
 
 def test_patch_landed_in_the_oldest_release_may_be_earlier() -> None:
-    assert said(surveyed({"a": (L, L)}))[1] == "Landed: a in v0.5.10 or earlier."
+    assert said(surveyed({"a": (L, L)}))[1] == "Landed: a by v0.5.10."
 
 
 def test_landed_release_is_the_one_after_the_last_revert() -> None:
-    assert said(surveyed({"a": (L, A, L)}))[1] == "Landed: a in v0.5.12."
+    assert said(surveyed({"a": (L, A, L)}))[1] == "Landed: a by v0.5.12, after v0.5.11."
 
 
 def test_dispute_does_not_change_the_landed_release() -> None:
     report = surveyed({"a": (A, L, L)}, proofs={("a", 2): Proof.DISPUTES})
-    assert said(report)[1] == "Landed: a in v0.5.11."
+    assert said(report)[1] == "Landed: a by v0.5.11, after v0.5.10."
 
 
 def test_ranges_join_consecutive_releases() -> None:

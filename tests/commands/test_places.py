@@ -29,7 +29,9 @@ def test_an_output_is_packed_where_it_is_written(upstream: SmallUpstream) -> Non
     assert not (upstream.folder / "out/.git/objects/info/alternates").exists()
 
 
-@pytest.mark.parametrize("layout", ["lib/python3.11/site-packages", "lib64/python3.12/site-packages", "Lib/site-packages"])
+@pytest.mark.parametrize(
+    "layout", ["lib/python3.11/site-packages", "lib64/python3.12/site-packages", "Lib/site-packages"]
+)
 def test_an_environment_is_a_tree_by_its_root(tmp_path: Path, layout: str) -> None:
     package = tmp_path / layout / "sglang"
     (package / "srt").mkdir(parents=True)

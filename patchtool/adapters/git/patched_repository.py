@@ -242,6 +242,7 @@ def _pack(store: Git, git_dir: Path, base: str) -> None:
     """
     alternates = git_dir / "objects" / "info" / "alternates"
     alternates.parent.mkdir(exist_ok=True)
+    assert store.git_dir is not None  # noqa: S101 -- the store is one
     alternates.write_bytes(os.fsencode(f"{store.git_dir.resolve() / 'objects'}\n"))
     flags = ("--revs", "--quiet", "--window=0", "--delta-base-offset")
     # Its history, if it has one, stays where it is.

@@ -155,7 +155,7 @@ class Repository:
         return None if folder is None or folder.resolve() == self._checkout.root.resolve() else folder
 
     def own_branch(self, branch: str, earlier: str | None = None) -> str:
-        """The name for a branch in this worktree: where another worktree stands on it, ``NAME@1``, ``NAME@2``, …
+        """The name for a branch in this worktree: ``NAME@1``, ``NAME@2`` where another worktree stands on it.
 
         Args:
             branch: Full name of the branch.

@@ -32,15 +32,17 @@ def write_record(record: ProofRecord) -> bytes:
     return json.dumps(record.to_document(), indent=0).encode() + b"\n"
 
 
-def read_records(folder: Path, release: Release | None) -> Iterator[ProofRecord]:
+def read_records(folder: Path, release: Release | None, *, newest_first: bool = False) -> Iterator[ProofRecord]:
     """Read the records of a release in a folder, or of all releases; what is no record proves nothing.
 
     Args:
         folder: The project's or the store's folder of records.
         release: The release, None for all.
+        newest_first: Whether to order them by the time that they were written, instead of by name.
     """
     names = (f"{release.id}.json", f"{release.id}-*.json") if release else ("*.json",)
-    for path in sorted(path for name in names for path in folder.glob(name)):
+    paths = sorted(path for name in names for path in folder.glob(name))
+    for path in sorted(paths, key=lambda path: -path.stat().st_mtime_ns) if newest_first else paths:
         with suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
             yield ProofRecord.from_document(json.loads(path.read_bytes()))
 

@@ -1,4 +1,4 @@
-"""What is wrong in a run as GitHub's workflow commands, which GitHub shows beside the code."""
+"""What is wrong in a run or a survey as GitHub's workflow commands, which GitHub shows beside the code."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from patchtool.cli.reports.run_summary import blocked_cells, first_of, unexpected_cells
+from patchtool.cli.reports.survey_summary import open_work, problem_of
 from patchtool.cli.reports.words import escaped
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from patchtool.cli.reports.run import Run
+    from patchtool.domain.documents import Survey
 
 
 def github_annotations(run: Run, files: Mapping[str, str], root: Path) -> str:
@@ -41,6 +43,17 @@ def github_annotations(run: Run, files: Mapping[str, str], root: Path) -> str:
         file = _inside(paths.pop(), root) if len(paths) == 1 else ""
         title = f"could not run: {first_of(finding.cells)}"
         lines.append(_command("warning" if outcome == "skipped" else "error", title, finding.why or outcome, file))
+    return "".join(f"{line}\n" for line in lines)
+
+
+def survey_annotations(survey: Survey) -> str:
+    """Format one annotation per patch that needs work, and neighbouring releases with the same state."""
+    lines = [
+        _command(
+            "error", f"{part.patch['name']} on {part.releases}", f"{problem_of(part.patch)}: {part.patch['detail']}"
+        )
+        for part in open_work(survey)
+    ]
     return "".join(f"{line}\n" for line in lines)
 
 

@@ -1,4 +1,4 @@
-"""A run as JUnit XML, for CI systems that show test results."""
+"""A run or a survey as JUnit XML, for CI systems that show test results."""
 
 from __future__ import annotations
 
@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET  # written only, never parsed
 
 from patchtool.cli.reports.run import SKIPPED, STUCK, UNEXPECTED, version
+from patchtool.cli.reports.survey_summary import MEANINGS, needs_work, problem_of
 from patchtool.cli.reports.words import escaped
+from patchtool.domain.state import State
 
 if TYPE_CHECKING:
     from patchtool.cli.reports.run import CellRecord, ProofRecord, Run
+    from patchtool.domain.documents import Survey
 
 
 def junit_xml(run: Run) -> bytes:
@@ -33,6 +36,28 @@ def junit_xml(run: Run) -> bytes:
         suite = ET.SubElement(root, "testsuite", name=escaped(f"{release}/proofs"))
         for proof in proofs:
             _proof(suite, proof)
+    return _document(root)
+
+
+def survey_junit_xml(survey: Survey) -> bytes:
+    """Format a survey as JUnit XML: a suite per release, in which each patch is a test case.
+
+    A patch that needs work is a failure, one that the release is too old for is skipped.
+    """
+    root = ET.Element("testsuites", name="patchtool survey")
+    for row in survey["releases"]:
+        suite = ET.SubElement(root, "testsuite", name=escaped(row["release"]))
+        for patch in row["patches"]:
+            case = ET.SubElement(suite, "testcase", classname="series", name=escaped(patch["name"]), time="0.000")
+            _properties(case, {"state": patch["state"], "reason": patch["reason"], "proof": patch["proof"]})
+            if needs_work(patch):
+                _mark(case, "failure", problem_of(patch), patch["detail"] or "")
+            elif patch["state"] == State.ABSENT.value:
+                _mark(case, "skipped", MEANINGS["absent"], patch["detail"] or "")
+    return _document(root)
+
+
+def _document(root: ET.Element) -> bytes:
     for suite in root:
         _count(suite)
     for name in ("tests", "failures", "errors"):
@@ -63,7 +88,9 @@ def _proof(suite: ET.Element, proof: ProofRecord) -> None:
     colours = {"pristine": proof.pristine, "patched": proof.patched}
     _properties(case, {"structural": proof.structural, **colours})
     words = ", ".join(f"{name} {colour}" for name, colour in colours.items() if colour)
-    if proof.verdict == "disputes":
+    if State(proof.structural).exit_code:
+        _mark(case, "failure", f"the patch is {proof.structural}", proof.detail)
+    elif proof.verdict == "disputes":
         _mark(case, "failure", f"the code says {proof.structural}, the tests say {words}", proof.detail)
     elif proof.verdict == "none":
         _mark(case, "skipped", f"{proof.structural}, not proven", proof.detail)

@@ -136,6 +136,13 @@ def needs_work(patch: SurveyedPatch) -> bool:
     return State(patch["state"]).exit_code is not ExitCode.OK or patch["proof"] == "disputes"
 
 
+def problem_of(patch: SurveyedPatch) -> str:
+    """What needs work: ``the patch is in conflict (anchor-missing)``."""
+    disputed = " and its tests dispute that" if patch["proof"] == "disputes" else ""
+    reason = f" ({patch['reason']})" if patch["reason"] else ""
+    return f"the patch {_verb(patch['state'], 1)}{reason}{disputed}"
+
+
 def state_changes(survey: Survey) -> list[StateChange]:
     """Every change of state of every patch, oldest first."""
     return [
@@ -200,7 +207,7 @@ def headline(survey: Survey) -> str:
 
 
 def sentences(survey: Survey) -> list[str]:
-    """What landed in which release, what is still carried, and what needs work."""
+    """What landed between which of the surveyed releases, what is still carried, and what needs work."""
     if not survey["releases"]:
         return []
     return [line for line in (_landed(survey), _carried(survey), _work(survey)) if line]
@@ -214,13 +221,15 @@ def _landed(survey: Survey) -> str:
         if patch["state"] == "landed":
             start = max((i + 1 for i, state in enumerate(states) if state != "landed"), default=0)
             by_start.setdefault(start, []).append(patch["name"])
+    # A release between two that were surveyed may have been the first.
     parts = [
-        f"{_names(names)} in {releases[start]['release']}{'' if start else ' or earlier'}"
+        f"{_names(names)} by {releases[start]['release']}"
+        + (f", after {releases[start - 1]['release']}" if start else "")
         for start, names in sorted(by_start.items())
     ]
     if len(parts) > _MAX_NAMED:
         first, last = (releases[start]["release"] for start in (min(by_start), max(by_start)))
-        return f"Landed: {sum(map(len, by_start.values()))} patches, the first in {first}, the last in {last}."
+        return f"Landed: {sum(map(len, by_start.values()))} patches, the first by {first}, the last by {last}."
     return f"Landed: {'; '.join(parts)}." if parts else ""
 
 

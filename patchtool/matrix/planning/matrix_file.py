@@ -171,3 +171,7 @@ def _check_releases(texts: Iterable[str]) -> None:
             Release.parse(text)
     except InputError as error:
         raise RuleError("releases", error.message, error.hint) from None
+
+
+PROOFS = Matrix(rows=(MatrixRow(tiers=(Tier.STATIC, Tier.EMULATED), releases=(PIN,), plan="proofs"),))
+"""The matrix of a project that has no file: the proofs of its patches on the pin."""

@@ -7,6 +7,7 @@ from typing import Any
 import libcst as cst
 from libcst.codemod import Codemod, CodemodContext, SkipFile
 
+from patchtool.semantic.author_code import running_author_code
 from patchtool.semantic.writing.errors import CannotWrite
 
 
@@ -23,19 +24,24 @@ def run_transform(change: Any, module: cst.Module, path: str) -> cst.Module:
 
     Raises:
         CannotWrite: A codemod skipped the file.
+        CodemodEnded: The change does not end, or ends the process.
         Exception: Whatever the change raises.
         TypeError: The change returned no module.
     """
     try:
-        if isinstance(change, type) and issubclass(change, Codemod):
-            changed = change(CodemodContext(filename=path)).transform_module(module)
-        elif isinstance(change, type) and issubclass(change, cst.CSTTransformer):
-            changed = cst.MetadataWrapper(module).visit(change())
-        else:
-            changed = change(module)
+        with running_author_code():
+            changed = _changed(change, module, path)
     except SkipFile as error:
         raise CannotWrite("site-refused", f"the transformer skipped the file: {error}") from None
     if not isinstance(changed, cst.Module):
         name = getattr(change, "__name__", change)
         raise TypeError(f"{name} returned {type(changed).__name__}, expected a libcst.Module")
     return changed
+
+
+def _changed(change: Any, module: cst.Module, path: str) -> Any:
+    if isinstance(change, type) and issubclass(change, Codemod):
+        return change(CodemodContext(filename=path)).transform_module(module)
+    if isinstance(change, type) and issubclass(change, cst.CSTTransformer):
+        return cst.MetadataWrapper(module).visit(change())
+    return change(module)
