@@ -73,7 +73,7 @@ def _raised_at(info: PatchInfo, error: BaseException) -> int:
 
 
 def _todo(tree: ast.Module) -> Iterator[tuple[int, str]]:
-    """What `patchtool new` left for the author, by line: texts that start with TODO, and templates with a hole TODO_."""
+    """What `patchtool new` left for the author, by line: texts that start with TODO, and a hole TODO_ in a template."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             text = node.value.strip()

@@ -29,7 +29,7 @@ _GENERATED = "python/sglang/_version.py"
 
 
 def matrix_exit_code(verdicts: Sequence[CellVerdict], proofs: Sequence[PatchProof]) -> ExitCode:
-    """3 for a patch in conflict, 1 for a cell that is not as expected or a disputed patch, 4 for one that could not run.
+    """3 for a patch in conflict, 1 for an unexpected cell or a disputed patch, 4 for a cell that could not run.
 
     A skipped cell, such as one that needs an NPU, counts as none of these.
     """

@@ -1,4 +1,4 @@
-"""``check`` on every kind of invalid project, with file and line: findings are exit code 1, a file that cannot be read is 2."""
+"""``check`` on every kind of invalid project, with file and line: exit code 1, and 2 for a file that cannot be read."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from xml.etree import ElementTree
+from xml.etree import ElementTree as ET
 
 import pytest
 
@@ -48,7 +48,7 @@ def test_survey_and_the_static_tier_fail_where_a_patch_is_in_conflict(upstream: 
     junit = upstream.folder / "junit.xml"
     run = upstream.run("test", "--tier", "static", "--release", "1.1", "--junit", str(junit))
     assert run.code == 3, run.out + run.err
-    failures = ElementTree.parse(junit).findall(".//testcase[@classname='proofs']/failure")
+    failures = ET.parse(junit).findall(".//testcase[@classname='proofs']/failure")
     assert [failure.get("message") for failure in failures] == ["the patch is conflict"]
 
 
@@ -144,6 +144,7 @@ def test_an_accepted_drift_does_not_mute_a_later_one(upstream: SmallUpstream) ->
 def test_rebase_onto_a_release_whose_tests_failed_before_they_loaded_anything(upstream: SmallUpstream) -> None:
     upstream.release("1.1", {CACHE: SOURCE})
     assert upstream.run("refresh").code == 0
+    assert upstream.run("fetch", "1.1").code == 0
     prove(upstream, release="1.1", verdict=Proof.DISPUTES, loaded=())
     refused = upstream.run("rebase", "--to", "1.1")
     assert refused.code == 1, refused.out
