@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from patchtool.adapters.files import safe_join
-from patchtool.adapters.foreign_files import read_regular
+from patchtool.adapters.foreign_files import list_folder, read_regular
 from patchtool.adapters.git.checkout import discover
 from patchtool.adapters.git.repository import Repository
 from patchtool.adapters.worktree.committed import CommittedSeries, committed_series
@@ -114,11 +114,14 @@ class Worktree:
 
     def read(self, path: str) -> bytes | None:
         """The bytes that git stores for the file, or None where it does not exist."""
-        return self.read_many([path]).get(path)
+        raw = self.raw(path)
+        return None if raw is None else self._stored({path: raw})[path]
 
     def read_many(self, paths: Iterable[str]) -> dict[str, bytes]:
         """The bytes of those paths that exist as regular files."""
-        raw = {path: content for path in paths if (content := self.raw(path)) is not None}
+        return self._stored(self._raw_many(paths))
+
+    def _stored(self, raw: dict[str, bytes]) -> dict[str, bytes]:
         endings = self.line_endings(raw)
         return {path: content.replace(b"\r\n", b"\n") if path in endings else content for path, content in raw.items()}
 
@@ -136,12 +139,36 @@ class Worktree:
 
     def raw(self, path: str) -> bytes | None:
         """The bytes on disk, or None where there is no regular file."""
-        if not path.startswith(_LAYOUT):
-            return None
+        return read_regular(self._join(path.removeprefix(_LAYOUT))) if path.startswith(_LAYOUT) else None
+
+    def _raw_many(self, paths: Iterable[str]) -> dict[str, bytes]:
+        """The bytes on disk of those paths that are regular files; each folder is listed once."""
+        listed: dict[str, dict[str, os.DirEntry[str]]] = {}
+
+        def entries(folder: str) -> dict[str, os.DirEntry[str]]:
+            if folder not in listed:
+                above, _, name = folder.rpartition("/")
+                there = not name or name in entries(above)
+                listed[folder] = list_folder(self._join(folder) if folder else self.base) if there else {}
+            return listed[folder]
+
+        contents = {}
+        for path in paths:
+            name = path.removeprefix(_LAYOUT)
+            folder, _, file = name.rpartition("/")
+            if path.startswith(_LAYOUT) and (entry := entries(folder).get(file)):
+                joined = self._join(name) if entry.is_symlink() else f"{self._base}/{name}"
+                if (content := read_regular(joined)) is not None:
+                    contents[path] = content
+        return contents
+
+    def _join(self, name: str) -> Path:
         # An installer may have made every file a link into its cache; what git checks out leads nowhere else.
-        follow = self.checkout is None
-        file = safe_join(self.base, path.removeprefix(_LAYOUT), follow=follow, real=self._real_folders)
-        return read_regular(file)
+        return safe_join(self.base, name, follow=self.checkout is None, real=self._real_folders)
+
+    @cached_property
+    def _base(self) -> str:
+        return os.fspath(self.base)
 
     def line_endings(self, raw: dict[str, bytes]) -> dict[str, str]:
         """``crlf`` or ``mixed`` by path for those files that git stores with LF.

@@ -104,10 +104,10 @@ class ScopeAnalysis:
         """Every block of the scope, nested definitions left out."""
         return blocks(self.scope.node)
 
-    @property
-    def nodes(self) -> Iterator[ast.AST]:
+    @cached_property
+    def nodes(self) -> list[ast.AST]:
         """Every node of the scope's body, nested definitions included."""
-        return (node for statement in self.scope.node.body for node in walk(statement))
+        return [node for statement in self.scope.node.body for node in walk(statement)]
 
     @cached_property
     def _statements(self) -> list[tuple[Block, int, list[tuple[ast.expr, str]]]]:
