@@ -265,14 +265,24 @@ def test(
     rerun_failed: Annotated[
         bool, typer.Option("--rerun-failed", help="Only cells that were not as expected last time.")
     ] = False,
+    plan: Annotated[bool, typer.Option("--plan", help="Print what would be run and what is missing.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Use completed measurements of served models.")] = False,
+    models: Annotated[
+        str | None, typer.Option("--models", metavar="DIR", help="Models that the npu tier serves.")
+    ] = None,
+    datasets: Annotated[
+        str | None, typer.Option("--datasets", metavar="DIR", help="Their datasets, instead of downloads.")
+    ] = None,
     junit: Annotated[str, typer.Option("--junit", metavar="FILE", help="Write JUnit XML.")] = "",
     annotate: Annotated[bool, typer.Option("--github", help="Print GitHub annotations too.")] = False,
     html: HtmlOption = None,
 ) -> int:
     """Run the test matrix on the patched tree."""
+    from patchtool.commands.test import plan as planned
     from patchtool.commands.test import test as command
     from patchtool.workflow.matrix_run import MatrixOptions
 
+    runtime.exclude("a folder may change between two runs", tree=tree, resume=resume)
     page = runtime.page_target(html)
     options = MatrixOptions(
         releases=tuple(release or ()),
@@ -288,7 +298,12 @@ def test(
         address=address,
         fresh=fresh,
         rerun_failed=rerun_failed,
+        models=runtime.folder("--models", models),
+        datasets=runtime.folder("--datasets", datasets),
+        resume=resume,
     )
+    if plan:
+        return show(runtime.with_plan_text(planned(session(), options)))
     report, run = command(session(), options)
     return show(runtime.with_test_outputs(report, run, junit=junit, annotate=annotate, target=page))
 

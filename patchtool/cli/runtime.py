@@ -53,6 +53,14 @@ def path(text: str | None) -> Path | None:
     return Path(text) if text else None
 
 
+def folder(option: str, text: str | None) -> Path | None:
+    """An option's folder, which must exist, if it was given."""
+    found = Path(text).resolve() if text else None
+    if found and not found.is_dir():
+        raise InputError(f"{option} {text}: there is no such folder", hint=f"mkdir -p {found}")
+    return found
+
+
 def seconds(option: str, text: str | None, default: float = 0.0) -> float:
     """An option's number of seconds, or the default if it was not given."""
     try:
@@ -136,6 +144,13 @@ def with_test_outputs(report: Report, matrix: MatrixRun, *, junit: str, annotate
     from patchtool.cli.page import test_page
 
     return _with_page(report, target, test_page(document))
+
+
+def with_plan_text(report: Report) -> Report:
+    """Add the text of a plan to its report."""
+    from patchtool.cli.reports.plan_text import plan_text
+
+    return report._replace(text=plan_text(report.to_json()["plan"]))
 
 
 def _with_page(report: Report, target: Path, page: str) -> Report:

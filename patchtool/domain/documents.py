@@ -257,9 +257,53 @@ class PatchProof(TypedDict):
     detail: str
 
 
+class PlannedRuns(TypedDict):
+    """A benchmark's runs on one server; PORT and FOLDER in its command are known when it starts."""
+
+    name: str
+    dataset: str
+    command: list[str]
+    runs: Annotated[int, Meta(ge=1)]
+    minutes: Annotated[float, Meta(ge=0)]
+
+
+class PlannedServer(TypedDict):
+    """A server of one tree, and what it is measured with; TREE in its variables is the folder with ``sglang/``."""
+
+    release: ReleaseTag
+    patches: list[str]
+    mode: Literal["eager", "graph"]
+    row: str
+    model: str
+    devices: Annotated[int, Meta(ge=1)]
+    command: list[str]
+    environment: dict[str, str]
+    minutes: Annotated[float, Meta(ge=0)]
+    benchmarks: list[PlannedRuns]
+
+
+class Need(TypedDict):
+    """Something that a planned run needs; ``missing`` says what to do, and is null where nothing is missing."""
+
+    what: str
+    wanted: str
+    found: str
+    missing: str | None
+
+
+class TestPlan(TypedDict):
+    """What ``test`` would do."""
+
+    cells: dict[str, int]
+    servers: list[PlannedServer]
+    needs: list[Need]
+    minutes: Annotated[float, Meta(ge=0)]
+
+
 class _TestOptional(Document, total=False):
     upstream: Upstream
     result: Result
+    plan: TestPlan
 
 
 class Test(_TestOptional):

@@ -120,6 +120,7 @@ class Cell:
         expected: The colour it must have; None when that cannot be predicted.
         reason: Why it is expected, for a known red.
         timeout: Seconds; 0 for the executor's default.
+        before: The subset whose measurement its own is compared with; none for the unmodified release.
     """
 
     release: Release
@@ -129,6 +130,7 @@ class Cell:
     expected: Colour | None = None
     reason: str = ""
     timeout: float = 0.0
+    before: tuple[str, ...] = ()
 
     @property
     def id(self) -> str:

@@ -25,6 +25,10 @@ class RunOptions:
         fork: Import once per tree and worker; otherwise every cell gets a new process.
         jobs: Number of workers at a time.
         cache: Folder for compiled bytecode; None writes none.
+        models: Folder of models, looked for there by the last part of their names.
+        datasets: Folder of datasets, so that nothing is downloaded.
+        measurements: Folder that keeps logs and measurements of served models; None keeps none.
+        resume: Use the measurements that an earlier run completed.
     """
 
     python: str = sys.executable
@@ -33,3 +37,7 @@ class RunOptions:
     fork: bool = field(default_factory=lambda: hasattr(os, "fork"))
     jobs: int = 1
     cache: Path | None = None
+    models: Path | None = None
+    datasets: Path | None = None
+    measurements: Path | None = None
+    resume: bool = False

@@ -72,6 +72,7 @@ def trees_by_release(cells: Iterable[Cell], trees: Sequence[ReleaseTrees]) -> Ma
     """
     found = {each.release: each for each in trees}
     for cell in cells:
-        if cell.release not in found or (cell.patches and cell.patches not in found[cell.release].overlays):
+        known = {(), *found[cell.release].overlays} if cell.release in found else set()
+        if not known >= {cell.patches, cell.before}:
             raise InputError(f"no tree was given for {cell.id}")
     return found

@@ -52,6 +52,9 @@ class MatrixOptions:
         address: Address of the Ray cluster.
         fresh: Whether to ignore the results of earlier runs.
         rerun_failed: Whether to run only what was not as expected last time.
+        models: Folder of models that the npu tier serves.
+        datasets: Folder of their datasets.
+        resume: Whether to use the measurements of served models that an earlier run completed.
     """
 
     releases: tuple[str, ...] = ()
@@ -67,6 +70,9 @@ class MatrixOptions:
     address: str = ""
     fresh: bool = False
     rerun_failed: bool = False
+    models: Path | None = None
+    datasets: Path | None = None
+    resume: bool = False
 
     @property
     def partial(self) -> bool:
@@ -96,17 +102,39 @@ class MatrixRun(NamedTuple):
     started: float
 
 
-def run_matrix(session: Session, options: MatrixOptions) -> MatrixRun:
-    """Run the matrix.
+class PlannedMatrix(NamedTuple):
+    """What of the matrix is to be run.
+
+    Args:
+        bases: The trees that it is about.
+        tests: The tests that were collected.
+        renderings: The series on each of the trees.
+        states: The structural states on each of the trees.
+        cells: The cells to run.
+        notes: Subsets that a release cannot have, and why.
+        cache: Results of earlier runs.
+    """
+
+    bases: tuple[BaseTree, ...]
+    tests: tuple[Test, ...]
+    renderings: tuple[Rendering, ...]
+    states: tuple[SeriesStates, ...]
+    cells: tuple[Cell, ...]
+    notes: tuple[str, ...]
+    cache: ResultCache
+
+
+def plan_matrix(session: Session, options: MatrixOptions) -> PlannedMatrix:
+    """Plan the cells that the options select, without running any.
 
     Args:
         session: The run.
-        options: What of it, and how.
+        options: What of the matrix, and how.
 
     Raises:
         InputError: The matrix file is wrong, or an option names what does not exist.
     """
-    project, started = session.project, time.time()
+    project = session.project
     file = project.root / MATRIX
     matrix = read_matrix(file, {info.name: info.requires for info in project.patches}) if file.exists() else PROOFS
     tests = _collect_tests(project, options.patches)
@@ -119,6 +147,22 @@ def run_matrix(session: Session, options: MatrixOptions) -> MatrixRun:
     if options.rerun_failed:
         failed = cache.last_failed()
         cells = [cell for cell in cells if failed is None or cell.id in failed or cell.test.gate]
+    notes = [note for base in bases for note in base.notes] + [note for plan in plans for note in plan.notes]
+    return PlannedMatrix(tuple(bases), tuple(tests), renderings, tuple(states), tuple(cells), tuple(notes), cache)
+
+
+def run_matrix(session: Session, options: MatrixOptions) -> MatrixRun:
+    """Run the matrix.
+
+    Args:
+        session: The run.
+        options: What of it, and how.
+
+    Raises:
+        InputError: The matrix file is wrong, or an option names what does not exist.
+    """
+    started = time.time()
+    bases, tests, renderings, states, cells, notes, cache = plan_matrix(session, options)
     results = _run_cells(session, cells, bases, cache, options)
     files = {test.name: Path(test.path) for test in tests}
     proven_red = session.store.beside("proven-red.json")
@@ -127,8 +171,7 @@ def run_matrix(session: Session, options: MatrixOptions) -> MatrixRun:
     record_red(proven_red, files, red)
     cache.record_run(verdicts)
     proofs = [proof for series in states for proof in patch_proofs(series, verdicts)]
-    notes = [note for base in bases for note in base.notes] + [note for plan in plans for note in plan.notes]
-    return MatrixRun(tuple(bases), tuple(cells), verdicts, tuple(proofs), tuple(notes), renderings, started)
+    return MatrixRun(bases, cells, verdicts, tuple(proofs), notes, renderings, started)
 
 
 def _collect_tests(project: Project, patches: Sequence[str]) -> list[Test]:
@@ -175,11 +218,14 @@ def _parse(kind: type[_E], text: str) -> _E:
 def _run_cells(
     session: Session, cells: Sequence[Cell], bases: Sequence[BaseTree], cache: ResultCache, options: MatrixOptions
 ) -> list[CellResult]:
-    run_options = RunOptions(cache=session.store.beside("bytecode"))
-    if options.python:
-        run_options = replace(run_options, python=options.python)
-    executor = create_executor(options.executor, ExecutorSettings(run_options, address=options.address))
-    trees = [render_subsets(session, base, {c.patches for c in cells if c.release == base.release}) for base in bases]
+    settings = ExecutorSettings(run_options(session, options), address=options.address)
+    executor = create_executor(options.executor, settings)
+    trees = [
+        render_subsets(
+            session, base, {each for c in cells if c.release == base.release for each in (c.patches, c.before)}
+        )
+        for base in bases
+    ]
     results: list[CellResult] = []
     pending = cache.run(executor, cells, trees, fresh=options.fresh or options.rerun_failed)
     with closing(pending):  # so that an interrupt stops the workers at once
@@ -189,6 +235,18 @@ def _run_cells(
             if options.fail_fast and _is_unexpected(result):
                 break
     return results
+
+
+def run_options(session: Session, options: MatrixOptions) -> RunOptions:
+    """How to run the cells on this machine."""
+    return RunOptions(
+        python=options.python or sys.executable,
+        cache=session.store.beside("bytecode"),
+        models=options.models,
+        datasets=options.datasets,
+        measurements=session.store.beside("measurements"),
+        resume=options.resume,
+    )
 
 
 def _is_unexpected(result: CellResult) -> bool:

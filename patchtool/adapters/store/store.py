@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     Progress = Callable[[int, int], None]
     """Called with the bytes so far and the total."""
 
-NEIGHBOURS = frozenset({"bytecode", "judgements", "proven-red.json", "results", "scratch", "trees"})
+NEIGHBOURS = frozenset({"bytecode", "judgements", "measurements", "proven-red.json", "results", "scratch", "trees"})
 """What the tool keeps in the store's folder beside the repository, maybe before the first release is imported."""
 _INCOMING = "refs/incoming"
 _LOCK = "patchtool.lock"

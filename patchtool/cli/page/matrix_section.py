@@ -22,6 +22,7 @@ from patchtool.cli.reports.run_summary import (
     run_sentences,
     unexpected_cells,
 )
+from patchtool.cli.reports.served_tables import served_tables
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -96,7 +97,7 @@ def matrix_section(run: Run, *, level: int = 1) -> Section:
     tally = Counter(cell.category for cell in run.cells)
     columns = len(grid.columns)
     widths = [(release, len(list(group))) for release, group in groupby(column.release for column in grid.columns)]
-    numbers = measured_ranges(measurements(run.cells))
+    numbers = measured_ranges(measurements(cell for cell in run.cells if cell.tier != "npu"))
     body = rendered(
         "matrix.html",
         level=level,
@@ -114,6 +115,7 @@ def matrix_section(run: Run, *, level: int = 1) -> Section:
         changed=[part for part in numbers if part[0].changed],
         unchanged=[part for part in numbers if not part[0].changed],
         bar_scale=_bar_scale,
+        served=served_tables(run.cells),
         work=_items([*unexpected_cells(run), *blocked_cells(run, skipped=False)]),
         known=_items(known_failures(run)),
         limits=limits(run),

@@ -6,6 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from patchtool.cli.reports.run_summary import blocked_cells, known_failures, measurements, unexpected_cells
+from patchtool.cli.reports.served_tables import served_tables
 from patchtool.cli.reports.text import aligned
 from patchtool.cli.reports.words import counted
 
@@ -35,7 +36,8 @@ def run_text(run: Run, *, verbose: bool = False, color: bool = False) -> str:
         _section("unexpected", _lines(unexpected_cells(run))),
         _section("could not run", _lines(blocked_cells(run))),
         _section("red for reasons outside the series", _lines(known_failures(run))),
-        _section("numbers", _numbers(run.cells)),
+        *(_section(table.title, aligned([table.head, *table.rows], {})) for table in served_tables(run.cells)),
+        _section("numbers", _numbers(cell for cell in run.cells if cell.tier != "npu")),
         _section("what ran, and what it does not show", sorted(_statements(run.cells))),
         _section("cells", (f"{c.verdict}  {c.outcome}  {c.seconds:.2f} s  {c.id}" for c in cells)),
     ]

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 
 from patchtool.matrix.cell import CellResult, Outcome
 from patchtool.matrix.npu.detect import find_npu
+from patchtool.matrix.npu.needs import version_conflict
+from patchtool.matrix.npu.served_group import config_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -47,6 +49,8 @@ def run_npu(
         elif cell.test.devices > len(npu.devices):
             reason = f"needs {cell.test.devices} NPUs, and {len(npu.devices)} can be seen here: {npu.reason}"
             yield CellResult(cell, Outcome.SKIPPED, 0.0, reason)
+        elif conflict := version_conflict(config_of(cell.test.path).stack_of(cell.release), npu):
+            yield CellResult(cell, Outcome.SKIPPED, 0.0, conflict)
         else:
             served.append(cell)
     if served:

@@ -1,9 +1,10 @@
-"""Accuracy, measured by evalscope. Written for evalscope 1.14; never run on a real NPU."""
+"""The scores that evalscope writes. Written for evalscope 1.14; never run on a real NPU."""
 
 from __future__ import annotations
 
 import json
 import math
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from patchtool.matrix.cell import Outcome
@@ -13,46 +14,22 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from patchtool.matrix.npu.server import Client
-    from patchtool.matrix.planning.served_models import Accuracy
 
-
-def measure_accuracy(client: Client, benchmark: Accuracy) -> float:
-    """Run a dataset against a server.
+@dataclass(frozen=True)
+class Score:
+    """The result of one run of a dataset.
 
     Args:
-        client: evalscope.
-        benchmark: The dataset and its settings.
-
-    Returns:
-        The score, 0 to 1.
-
-    Raises:
-        MeasurementError: There is no score.
+        score: 0 to 1.
+        questions: The score of each question; empty where evalscope did not write them.
     """
-    step, folder = f"evalscope {benchmark.dataset}", client.folder / benchmark.dataset
-    generation: dict[str, Any] = {
-        "temperature": 0.0,
-        "max_tokens": benchmark.max_tokens,
-        "extra_body": {"chat_template_kwargs": {"enable_thinking": benchmark.thinking}},
-    }
-    options = {
-        "--model": client.model,
-        "--api-url": f"{client.server.url}/v1",
-        "--api-key": "EMPTY",
-        "--eval-type": "openai_api",
-        "--datasets": benchmark.dataset,
-        "--generation-config": json.dumps(generation),
-        "--work-dir": str(folder),
-        **({"--limit": str(benchmark.limit)} if benchmark.limit else {}),
-    }
-    arguments = ["eval", *(text for option in options.items() for text in option), "--no-timestamp"]
-    client.run(step, arguments, f"{benchmark.dataset}.log")
-    return read_score(folder, benchmark.dataset, step)
+
+    score: float
+    questions: Mapping[str, float] = field(default_factory=dict)
 
 
-def read_score(folder: Path, dataset: str, step: str) -> float:
-    """Read the score from evalscope's report, ``reports/<model>/<dataset>.json``.
+def read_score(folder: Path, dataset: str, step: str) -> Score:
+    """Read the score from evalscope's report, ``reports/<model>/<dataset>.json``, and those of its questions.
 
     Args:
         folder: evalscope's work folder.
@@ -74,7 +51,33 @@ def read_score(folder: Path, dataset: str, step: str) -> float:
         raise MeasurementError(Outcome.ERROR, f"{step}: the report has no score: {error!r}") from error
     if not (math.isfinite(score) and 0 <= score <= 1):
         raise MeasurementError(Outcome.ERROR, f"{step}: {score} is not a score from 0 to 1")
-    return score
+    return Score(score, read_questions(folder, dataset))
+
+
+def read_questions(folder: Path, dataset: str) -> dict[str, float]:
+    """Read the score of each question, by subset and index; of lines that are something else, none.
+
+    Args:
+        folder: evalscope's work folder.
+        dataset: The dataset.
+
+    Source: evalscope 1.14 ``api/evaluator/cache.py``: ``reviews/<model>/<dataset>_<subset>.jsonl``, a line per
+        question; ``api/metric/scorer.py``: of several values ``main_score_name`` or the first is the score.
+    """
+    questions: dict[str, float] = {}
+    for file in sorted(folder.glob(f"reviews/**/{dataset}_*.jsonl")):
+        for line in file.read_bytes().splitlines():
+            try:
+                review = json.loads(line)
+                score = review["sample_score"]["score"]
+                values = score["value"]
+                value = float(values[score.get("main_score_name") or next(iter(values))])
+                index = int(review["index"])
+            except (ValueError, TypeError, KeyError, AttributeError, StopIteration):
+                continue
+            if math.isfinite(value):
+                questions[f"{file.stem}/{index}"] = value
+    return questions
 
 
 def _primary_score(report: Mapping[str, Any]) -> Any:

@@ -10,7 +10,8 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from patchtool.matrix.cell import Outcome
-from patchtool.matrix.npu.errors import MeasurementError, tail
+from patchtool.matrix.npu.errors import MeasurementError
+from patchtool.matrix.npu.failures import with_cause
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -79,11 +80,12 @@ def run_to_end(
         while process.poll() is None:
             check()
             if time.monotonic() > deadline:
-                raise MeasurementError(Outcome.TIMEOUT, f"{step} did not end within {timeout:g} s: {tail(log)}")
+                raise MeasurementError(Outcome.TIMEOUT, f"{step} did not end within {timeout:g} s: {with_cause(log)}")
             time.sleep(_POLL)
     if process.returncode:
         check()  # a client also fails when its server has ended, and then that is the reason
-        raise MeasurementError(Outcome.ERROR, f"{step} ended with {process.returncode}: {tail(log)}")
+        cause = with_cause(log, process.returncode)
+        raise MeasurementError(Outcome.ERROR, f"{step} ended with {process.returncode}: {cause}")
 
 
 def _end(process: subprocess.Popen[bytes], grace: float) -> None:

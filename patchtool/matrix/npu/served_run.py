@@ -1,4 +1,4 @@
-"""Running cells of served models: the pristine release is served and measured, then each tree under test."""
+"""Running cells of served models: the tree before and each tree under test are served, measured and compared."""
 
 from __future__ import annotations
 
@@ -6,32 +6,31 @@ import os
 import shutil
 import tempfile
 import time
-from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from patchtool.domain.toml import read_toml
-from patchtool.matrix.cell import Cell, CellResult, Mode, Outcome
-from patchtool.matrix.npu.accuracy import measure_accuracy
+from patchtool.matrix.cell import CellResult, Outcome
+from patchtool.matrix.npu.accuracy import Score, read_score
 from patchtool.matrix.npu.environment import npu_environment
 from patchtool.matrix.npu.errors import MeasurementError
+from patchtool.matrix.npu.records import TreeRecords, tree_records
+from patchtool.matrix.npu.served_group import ServedGroup, benchmark_of, served_groups
 from patchtool.matrix.npu.server import Client, ServerProcess, running_server
-from patchtool.matrix.npu.speed import SpeedResult, measure_speed
-from patchtool.matrix.npu.thresholds import Comparison, compare_accuracy, compare_speed
+from patchtool.matrix.npu.speed import SpeedResult, read_speed
+from patchtool.matrix.npu.thresholds import compare
 from patchtool.matrix.options import VISIBLE_NPUS
-from patchtool.matrix.planning.matrix_file import Matrix
-from patchtool.matrix.planning.served_models import MODE_FLAGS, Accuracy, ServedConfig, ServedModel, Speed
+from patchtool.matrix.planning.served_models import Accuracy
 from patchtool.matrix.release_trees import LAYOUT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from patchtool.matrix.cell import Cell
     from patchtool.matrix.npu.detect import Npu
+    from patchtool.matrix.npu.thresholds import Runs
     from patchtool.matrix.options import RunOptions
     from patchtool.matrix.release_trees import ReleaseTrees
-
-    Measurement = float | SpeedResult | MeasurementError
 
 
 def run_served(
@@ -42,99 +41,107 @@ def run_served(
     Args:
         cells: Made by ``served_cells``.
         trees: The release's trees.
-        options: The interpreter.
+        options: The interpreter, and where models, datasets and measurements are.
         find: Detects which NPUs are free.
     """
-    groups: dict[tuple[str, str, Mode], list[Cell]] = defaultdict(list)
-    for cell in cells:
-        groups[cell.test.path, cell.test.function.partition("::")[0], cell.test.mode or Mode.GRAPH].append(cell)
-    for (path, name, mode), group in groups.items():
-        config = read_toml(Path(path).read_bytes(), Path(path).name, Matrix).served
-        (model,) = [model for model in config.models if model.name == name]
-        npu = find()
-        if len(npu.free) < model.devices:
+    for group in served_groups(cells, options):
+        npu, needed = find(), group.model.devices
+        if len(npu.free) < needed:
             free = ", ".join(npu.free) or ("none" if npu.usable else npu.reason)
-            detail = f"needs {model.devices} free NPUs; visible: {', '.join(npu.devices) or 'none'}; free: {free}"
-            yield from (CellResult(cell, Outcome.ERROR, 0.0, detail) for cell in group)
+            detail = f"needs {needed} free NPUs; visible: {', '.join(npu.devices) or 'none'}; free: {free}"
+            yield from (CellResult(cell, Outcome.ERROR, 0.0, detail) for cell in group.cells)
             continue
-        with tempfile.TemporaryDirectory(prefix="patchtool-served-") as scratch:
-            run = _ServedRun(model, mode, config, options, Path(scratch), npu.free[: model.devices])
-            yield from run.results(group, trees)
-
-
-def _benchmark_of(cell: Cell) -> str:
-    return cell.test.function.partition("::")[2].rpartition("[")[0]
-
-
-def _compare(benchmark: Accuracy | Speed, pristine: Measurement | None, patched: Measurement) -> Comparison:
-    if isinstance(benchmark, Accuracy):
-        assert not isinstance(pristine, SpeedResult)
-        assert not isinstance(patched, SpeedResult)
-        return compare_accuracy(benchmark, pristine, patched)
-    assert not isinstance(pristine, float)
-    assert not isinstance(patched, float)
-    return compare_speed(benchmark, pristine, patched)
+        left = {cell.id: cell for cell in group.cells}
+        try:
+            with tempfile.TemporaryDirectory(prefix="patchtool-served-") as scratch:
+                run = _ServedRun(group, trees, npu, Path(scratch), npu.free[:needed])
+                for result in run.results():
+                    del left[result.cell.id]
+                    yield result
+        except OSError as error:  # a full disk costs the cells of this model, not those of the next
+            detail = f"{error.filename or 'the scratch folder'}: {error.strerror or error}"
+            yield from (CellResult(cell, Outcome.ERROR, 0.0, detail) for cell in left.values())
 
 
 @dataclass(frozen=True)
 class _ServedRun:
-    model: ServedModel
-    mode: Mode
-    config: ServedConfig
-    options: RunOptions
+    group: ServedGroup
+    trees: ReleaseTrees
+    npu: Npu
     scratch: Path
     devices: tuple[str, ...]
 
-    def results(self, cells: Sequence[Cell], trees: ReleaseTrees) -> Iterator[CellResult]:
-        """Measure the pristine release once, then every subset, and compare them."""
+    def results(self) -> Iterator[CellResult]:
+        """Measure the tree before once, then every subset, and compare them."""
         started = time.monotonic()
-        patched = [cell for cell in cells if cell.patches]
-        pristine = self._measure("pristine", trees.tree, patched) if patched else {}
-        for number, patches in enumerate(dict.fromkeys(cell.patches for cell in cells)):
-            group = [cell for cell in cells if cell.patches == patches]
-            folder = self.scratch / f"tree-{number}"
-            tree = link_tree(trees.tree, trees.overlays[patches], folder) if patches else trees.tree
-            measured = self._measure(f"patched-{number}", tree, group)
-            seconds, started = round((time.monotonic() - started) / len(group), 3), time.monotonic()
-            for cell in group:
-                name = _benchmark_of(cell)
-                result = _compare(self.model.benchmarks[name], pristine.get(name) if patches else None, measured[name])
+        before: dict[str, Runs] = {}
+        for patches in self.group.trees:
+            measured = self._measure(patches)
+            if patches == self.group.before:
+                before = measured
+            cells = [cell for cell in self.group.cells if cell.patches == patches]
+            for cell in cells:
+                name = benchmark_of(cell)
+                compared = None if patches == self.group.before else before[name]
+                result = compare(self.group.model.benchmarks[name], compared, measured[name])
+                seconds = round((time.monotonic() - started) / len(cells), 3)
                 yield CellResult(cell, result.outcome, seconds, result.detail, result.numbers)
+            started = time.monotonic() if cells else started
 
-    def _measure(self, name: str, tree: Path, cells: Sequence[Cell]) -> dict[str, Measurement]:
-        """Serve one tree and run every benchmark of these cells; one without a number has its error."""
-        folder = self.scratch / name
-        folder.mkdir()
-        measured: dict[str, Measurement] = {}
-        timeouts = {_benchmark_of(cell): cell.timeout or self.options.timeout for cell in cells}
-        environment = npu_environment(folder, tree, {**self.model.environment, VISIBLE_NPUS: ",".join(self.devices)})
-        command = self._command(self.config.commands.server)
-        argv = [*command, "--model-path", self.model.model, *self.model.flags, *MODE_FLAGS[self.mode]]
-        start_timeout = self.config.start_timeout
+    def _measure(self, patches: tuple[str, ...]) -> dict[str, Runs]:
+        """Serve one tree and run every benchmark as often as its row says; one without numbers has its error."""
+        group, records = self.group, tree_records(self.group, self.trees, patches, self.npu, self.scratch)
+        records.open()
+        runs = range(1, group.model.runs + 1)
+        known = {name: [records.get(name, run) for run in runs] for name in group.benchmarks}
+        if all(None not in results for results in known.values()):
+            return {name: [each for each in results if each is not None] for name, results in known.items()}
+        overlay = self.trees.overlays.get(patches, {})
+        tree = link_tree(self.trees.tree, overlay, self.scratch / records.folder.name) if overlay else self.trees.tree
+        visible = {VISIBLE_NPUS: ",".join(self.devices)}
+        environment = npu_environment(records.folder, tree, {**group.model.environment, **visible})
+        command, log = group.server_command("{port}"), records.folder / "server.log"
+        measured: dict[str, Runs] = {}
         try:
-            with running_server(argv, folder / "server.log", environment, timeout=start_timeout) as server:
-                for benchmark, timeout in timeouts.items():
+            with running_server(
+                command, log, environment, group.config.start_timeout, model=group.model_path
+            ) as server:
+                for name in group.benchmarks:
                     server.check()
-                    measured[benchmark] = self._run(benchmark, server, folder, environment, timeout)
+                    measured[name] = self._runs(name, server, records, {**environment, **group.offline})
         except MeasurementError as error:
-            return {benchmark: measured.get(benchmark, error) for benchmark in timeouts}
+            return {name: measured.get(name, error) for name in group.benchmarks}
         return measured
 
-    def _run(
-        self, name: str, server: ServerProcess, folder: Path, environment: Mapping[str, str], timeout: float
-    ) -> Measurement:
-        commands, benchmark = self.config.commands, self.model.benchmarks[name]
-        command = self._command(commands.evaluate if isinstance(benchmark, Accuracy) else commands.speed)
-        client = Client(command, server, self.model.model, folder, environment, timeout)
-        try:
-            if isinstance(benchmark, Accuracy):
-                return measure_accuracy(client, benchmark)
-            return measure_speed(client, benchmark)
-        except MeasurementError as error:
-            return error
+    def _runs(self, name: str, server: ServerProcess, records: TreeRecords, environment: Mapping[str, str]) -> Runs:
+        """Run one benchmark as often as is missing; the first run that fails is the result."""
+        results: list[Score | SpeedResult] = []
+        for run in range(1, self.group.model.runs + 1):
+            result = records.get(name, run)
+            if result is None:
+                try:
+                    result = self._run(name, run, server, records.run_folder(name, run), environment)
+                except MeasurementError as error:
+                    of = f"run {run} of {self.group.model.runs}: " if self.group.model.runs > 1 else ""
+                    return MeasurementError(error.outcome, f"{of}{error.detail}")
+                records.put(name, run, result)
+            results.append(result)
+        return results
 
-    def _command(self, command: Sequence[str]) -> list[str]:
-        return [argument.replace("{python}", self.options.python) for argument in command]
+    def _run(
+        self, name: str, run: int, server: ServerProcess, folder: Path, environment: Mapping[str, str]
+    ) -> Score | SpeedResult:
+        group, benchmark = self.group, self.group.model.benchmarks[name]
+        command = group.benchmark_command(name, str(server.port), str(folder), run)
+        cells = [cell for cell in group.cells if benchmark_of(cell) == name]
+        timeout = cells[0].timeout or group.options.timeout
+        client = Client(command, server, folder, environment, timeout)
+        if isinstance(benchmark, Accuracy):
+            step = f"evalscope {benchmark.dataset}"
+            client.run(step, f"{name}.log")
+            return read_score(folder, benchmark.dataset, step)
+        client.run("bench_serving", f"{name}.log")
+        return read_speed(folder / "speed.jsonl", benchmark.prompts)
 
 
 def link_tree(tree: Path, overlay: Mapping[str, bytes], target: Path) -> Path:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import http.client
+import json
 import socket
 import subprocess
 import time
@@ -12,16 +14,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from patchtool.matrix.cell import Outcome
-from patchtool.matrix.npu.errors import MeasurementError, tail
+from patchtool.matrix.npu.errors import MeasurementError
+from patchtool.matrix.npu.failures import with_cause
 from patchtool.matrix.npu.processes import process_group, run_to_end
+from patchtool.matrix.npu.served_group import HOST
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-HOST = "127.0.0.1"
 _HEALTH = "/health_generate"
 """Answers 200 once the model can generate."""
+_MODELS = "/v1/models"
 _POLL = 0.2
 _ANSWER_TIMEOUT = 10.0
 _OK = 200
@@ -55,8 +59,8 @@ class ServerProcess:
             MeasurementError: It has ended.
         """
         if self.process.poll() is not None:
-            detail = f"the server ended with {self.process.returncode}: {tail(self.log)}"
-            raise MeasurementError(Outcome.ERROR, detail)
+            cause = with_cause(self.log, self.process.returncode)
+            raise MeasurementError(Outcome.ERROR, f"the server ended with {self.process.returncode}: {cause}")
 
 
 @dataclass(frozen=True)
@@ -64,9 +68,8 @@ class Client:
     """A program that measures a server.
 
     Args:
-        command: The program.
+        command: The program and its arguments.
         server: The server.
-        model: The name of the served model.
         folder: For output and logs.
         environment: All variables of the program.
         timeout: Seconds it may take.
@@ -74,24 +77,22 @@ class Client:
 
     command: Sequence[str]
     server: ServerProcess
-    model: str
     folder: Path
     environment: Mapping[str, str]
     timeout: float
 
-    def run(self, step: str, arguments: Sequence[str], log: str) -> None:
+    def run(self, step: str, log: str) -> None:
         """Run the program to its end.
 
         Raises:
             MeasurementError: It fails or times out, or the server ends.
         """
-        argv = [*self.command, *arguments]
-        run_to_end(step, argv, self.folder / log, self.environment, self.timeout, self.server.check)
+        run_to_end(step, self.command, self.folder / log, self.environment, self.timeout, self.server.check)
 
 
 @contextmanager
 def running_server(
-    argv: Sequence[str], log: Path, environment: Mapping[str, str], timeout: float
+    argv: Sequence[str], log: Path, environment: Mapping[str, str], timeout: float, model: str = ""
 ) -> Iterator[ServerProcess]:
     """Start a server on a free port, wait until it is healthy, and end it with all that it started.
 
@@ -100,9 +101,10 @@ def running_server(
         log: File for its output.
         environment: All of its variables.
         timeout: Seconds until it must be healthy.
+        model: What it must serve; empty for anything.
 
     Raises:
-        MeasurementError: The server cannot be started, ends, or is not healthy in time.
+        MeasurementError: The server cannot be started, ends, is not healthy in time, or serves another model.
     """
     with socket.socket() as probe:
         probe.bind((HOST, 0))
@@ -111,6 +113,8 @@ def running_server(
     with process_group(argv, log, environment) as process:
         server = ServerProcess(port, log, process)
         _wait_until_healthy(server, timeout)
+        if model:
+            _check_model(server, model)
         yield server
 
 
@@ -133,5 +137,18 @@ def _wait_until_healthy(server: ServerProcess, timeout: float) -> None:
         except Exception as error:  # noqa: BLE001  http.client has exceptions of its own for what is not HTTP
             problem = f"{_HEALTH} answered what is not HTTP: {type(error).__name__}"
         time.sleep(_POLL)
-    detail = f"the server was not healthy within {timeout:g} s ({problem}): {tail(server.log)}"
-    raise MeasurementError(Outcome.TIMEOUT, detail)
+    cause = with_cause(server.log)
+    raise MeasurementError(Outcome.TIMEOUT, f"the server was not healthy within {timeout:g} s ({problem}): {cause}")
+
+
+def _check_model(server: ServerProcess, model: str) -> None:
+    """Check that what answers on the port serves the model: another server may have taken the port."""
+    try:
+        with _without_proxy.open(server.url + _MODELS, timeout=_ANSWER_TIMEOUT) as answer:
+            served = [str(each["id"]) for each in json.load(answer)["data"]]
+    except (OSError, ValueError, TypeError, KeyError, http.client.HTTPException) as error:
+        detail = f"{_MODELS} does not say which model is served: {type(error).__name__}: {error}"
+        raise MeasurementError(Outcome.ERROR, detail) from error
+    if model not in served:
+        detail = f"port {server.port} serves {', '.join(served) or 'no model'}, not {model}: is another server on it?"
+        raise MeasurementError(Outcome.ERROR, detail)

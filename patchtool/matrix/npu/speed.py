@@ -1,4 +1,4 @@
-"""Speed, measured by the tree's own ``bench_serving``. Written for that of 0.5.13; never run on a real NPU."""
+"""The speed that the tree's own ``bench_serving`` writes. Written for that of 0.5.13; never run on a real NPU."""
 
 from __future__ import annotations
 
@@ -9,13 +9,9 @@ from typing import TYPE_CHECKING
 
 from patchtool.matrix.cell import Outcome
 from patchtool.matrix.npu.errors import MeasurementError
-from patchtool.matrix.npu.server import HOST
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from patchtool.matrix.npu.server import Client
-    from patchtool.matrix.planning.served_models import Speed
 
 
 @dataclass(frozen=True)
@@ -31,36 +27,6 @@ class SpeedResult:
     ttft: float
     throughput: float
     accepted: float = 0.0
-
-
-def measure_speed(client: Client, benchmark: Speed) -> SpeedResult:
-    """Put a load on a server.
-
-    Args:
-        client: ``bench_serving``.
-        benchmark: The load.
-
-    Raises:
-        MeasurementError: There are no numbers.
-    """
-    output = client.folder / "speed.jsonl"
-    options = {
-        "--backend": "sglang",
-        "--host": HOST,
-        "--port": str(client.server.port),
-        "--model": client.model,
-        "--dataset-name": "random",
-        "--random-range-ratio": "1",
-        "--num-prompts": str(benchmark.prompts),
-        "--random-input-len": str(benchmark.input_tokens),
-        "--random-output-len": str(benchmark.output_tokens),
-        "--max-concurrency": str(benchmark.concurrency),
-        "--seed": "1",
-        "--output-file": str(output),
-    }
-    arguments = [*(text for option in options.items() for text in option), "--disable-tqdm"]
-    client.run("bench_serving", arguments, "speed.log")
-    return read_speed(output, benchmark.prompts)
 
 
 def read_speed(output: Path, prompts: int) -> SpeedResult:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from msgspec import Meta, field
@@ -12,7 +12,7 @@ from patchtool.domain.errors import InputError
 from patchtool.domain.release import Release
 from patchtool.domain.toml import RuleError, Table, invalid, read_toml
 from patchtool.matrix.cell import Mode, Tier
-from patchtool.matrix.planning.served_models import Seconds, ServedConfig, Subsets
+from patchtool.matrix.planning.served_models import Seconds, ServedConfig, ServedModel, Subsets, check_releases
 
 if TYPE_CHECKING:
     from pathlib import Path as FilePath
@@ -59,7 +59,7 @@ class MatrixRow(Table, frozen=True):
     timeout: Seconds = 0.0
 
     def __post_init__(self) -> None:
-        _check_releases(text for text in self.releases if text != PIN)
+        check_releases(text for text in self.releases if text != PIN)
         if self.plan and self.patches:
             raise RuleError("plan", "a row has a plan or patches, not both", "make two rows of it")
         if not self.plan and not self.patches:
@@ -90,7 +90,7 @@ class KnownRed(Table, frozen=True):
     reason: str
 
     def __post_init__(self) -> None:
-        _check_releases(self.releases)
+        check_releases(self.releases)
         if not self.reason.strip():
             raise RuleError("reason", "a known red needs a reason")
 
@@ -144,9 +144,13 @@ def read_matrix(path: FilePath, requires: Requires) -> Matrix:
             _check_subset(subset, requires, data, path.name, (*at, "patches", number))
         return tuple(dict.fromkeys(tuple(name for name in requires if name in subset) for subset in subsets))
 
+    def before(model: ServedModel, *at: str | int) -> tuple[str, ...]:
+        _check_subset(model.before, requires, data, path.name, (*at, "before"))
+        return tuple(name for name in requires if name in model.before)
+
     rows = tuple(replace(row, patches=ordered(row.patches, "rows", n)) for n, row in enumerate(matrix.rows))
     models = tuple(
-        replace(model, patches=ordered(model.patches, "served", "model", n))
+        replace(model, patches=ordered(model.patches, "served", "model", n), before=before(model, "served", "model", n))
         for n, model in enumerate(matrix.served.model)
     )
     return replace(matrix, rows=rows, served=replace(matrix.served, model=models))
@@ -163,14 +167,6 @@ def _check_subset(subset: Sequence[str], requires: Requires, data: bytes, where:
             complete = ", ".join(f'"{each}"' for each in requires if each in (*subset, *lacking))
             rule = f"{name} requires {' and '.join(lacking)}, which the subset does not have"
             raise invalid(data, where, at, rule, f"[{complete}]; a patch that upstream has is left out")
-
-
-def _check_releases(texts: Iterable[str]) -> None:
-    try:
-        for text in texts:
-            Release.parse(text)
-    except InputError as error:
-        raise RuleError("releases", error.message, error.hint) from None
 
 
 PROOFS = Matrix(rows=(MatrixRow(tiers=(Tier.STATIC, Tier.EMULATED), releases=(PIN,), plan="proofs"),))

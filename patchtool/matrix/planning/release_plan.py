@@ -83,7 +83,15 @@ def served_cells(series: SeriesStates, config: ServedConfig, path: Path) -> tupl
         return Test(name, str(path), name, mode=mode, tiers=(Tier.NPU,), devices=model.devices)
 
     return tuple(
-        Cell(series.release, subset, Tier.NPU, test(model, name, mode), Colour.GREEN, timeout=model.timeout)
+        Cell(
+            series.release,
+            subset,
+            Tier.NPU,
+            test(model, name, mode),
+            Colour.GREEN,
+            timeout=model.timeout,
+            before=series.applied_of(model.before),
+        )
         for model in config.models
         for subset in dict.fromkeys(
             series.applied_of(subset) for subset in model.patches or (series.applied,) if not series.unavailable(subset)

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Annotated
 
 from msgspec import Meta, field
 from msgspec.structs import replace
 
+from patchtool.domain.errors import InputError
+from patchtool.domain.release import Release
 from patchtool.domain.toml import RuleError, Table
 from patchtool.matrix.cell import Mode
 from patchtool.matrix.options import VISIBLE_NPUS
 
 Seconds = Annotated[float, Meta(gt=0, le=1e9)]
 """Finite and positive, because waiting for ever or not at all is never meant."""
+_Share = Annotated[float, Meta(ge=0, le=1)]
+MOST_RUNS = 10
 Subsets = Annotated[tuple[tuple[str, ...], ...], Meta(min_length=1)]
 """Lists of patches; the empty one is the unmodified release."""
 MODE_FLAGS: Mapping[Mode, tuple[str, ...]] = {Mode.EAGER: ("--disable-cuda-graph",), Mode.GRAPH: ()}
@@ -26,18 +30,22 @@ class Accuracy(Table, frozen=True):
     Args:
         dataset: evalscope's name for it.
         threshold: The lowest score that passes, 0 to 1.
-        drop: How far the score may be below that of the unmodified release.
+        drop: How far the score may be below that of the tree it is compared with.
         limit: Samples per subset; 0 for all.
         thinking: Whether thinking is enabled in the chat template.
         max_tokens: Of an answer.
+        minutes: Estimate for one run, for plans.
+        published: Scores before and after that somebody measured, each 0 to 1.
     """
 
     dataset: str
-    threshold: Annotated[float, Meta(ge=0, le=1)]
+    threshold: _Share
     drop: float = 0.0
     limit: int = 0
     thinking: bool = False
     max_tokens: int = 32768
+    minutes: Seconds = 60.0
+    published: tuple[_Share, _Share] | None = None
 
 
 class Speed(Table, frozen=True):
@@ -48,8 +56,11 @@ class Speed(Table, frozen=True):
         input_tokens: Of each request.
         output_tokens: Of each request.
         concurrency: Requests at a time.
-        ttft: The highest time to first token that passes, as a ratio to the unmodified release.
+        ttft: The highest time to first token that passes, as a ratio to the tree it is compared with.
         throughput: The lowest output throughput that passes, as a ratio.
+        minutes: Estimate for one run, for plans.
+        published_ttft: The range of the ratio that somebody measured.
+        published_throughput: The ratio that somebody measured.
     """
 
     prompts: int
@@ -58,6 +69,34 @@ class Speed(Table, frozen=True):
     concurrency: int
     ttft: float
     throughput: float
+    minutes: Seconds = 15.0
+    published_ttft: tuple[float, float] | None = None
+    published_throughput: float | None = None
+
+
+class Stack(Table, frozen=True):
+    """What upstream runs some releases on; an empty version is not known.
+
+    Args:
+        releases: The releases.
+        cann: CANN.
+        driver: The oldest driver, of the HDK.
+        torch: torch.
+        torch_npu: torch_npu.
+        sgl_kernel_npu: sgl-kernel-npu.
+        source: Where this is written.
+    """
+
+    releases: Annotated[tuple[str, ...], Meta(min_length=1)]
+    cann: str = ""
+    driver: str = ""
+    torch: str = ""
+    torch_npu: str = ""
+    sgl_kernel_npu: str = ""
+    source: str = ""
+
+    def __post_init__(self) -> None:
+        check_releases(self.releases)
 
 
 class ServedModel(Table, frozen=True):
@@ -71,6 +110,8 @@ class ServedModel(Table, frozen=True):
         devices: Number of NPUs it needs.
         modes: It is served and measured in each.
         patches: Subsets of the series that are measured; none for the whole series.
+        before: The subset that they are compared with; none for the unmodified release.
+        runs: How often each benchmark is run on each tree.
         timeout: Seconds a measurement may take; 0 for the tier's.
         accuracy: Datasets to run.
         speed: Loads to run.
@@ -84,6 +125,8 @@ class ServedModel(Table, frozen=True):
     devices: Annotated[int, Meta(ge=1)] = 1
     modes: Annotated[tuple[Mode, ...], Meta(min_length=1)] = (Mode.GRAPH,)
     patches: Subsets = ()
+    before: tuple[str, ...] = ()
+    runs: Annotated[int, Meta(ge=1, le=MOST_RUNS)] = 1
     timeout: Seconds = 0.0
     accuracy: tuple[Accuracy, ...] = ()
     speed: tuple[Speed, ...] = ()
@@ -99,7 +142,8 @@ class ServedModel(Table, frozen=True):
     def benchmarks(self) -> dict[str, Accuracy | Speed]:
         """What is measured, by the name that its cells have."""
         speeds = {f"speed-{each.input_tokens}-{each.output_tokens}-{each.concurrency}": each for each in self.speed}
-        return {**{each.dataset: each for each in self.accuracy}, **speeds}
+        scores = {f"{each.dataset}{'-thinking' if each.thinking else ''}": each for each in self.accuracy}
+        return {**scores, **speeds}
 
 
 class Commands(Table, frozen=True):
@@ -125,6 +169,8 @@ class ServedConfig(Table, frozen=True):
         environment: Variables of every server.
         commands: The programs.
         start_timeout: Seconds until a server must be healthy.
+        start_minutes: Estimate for the same, for plans.
+        stack: What upstream runs each release on.
     """
 
     model: tuple[ServedModel, ...] = ()
@@ -132,6 +178,8 @@ class ServedConfig(Table, frozen=True):
     environment: dict[str, str] = {}
     commands: Commands = field(default_factory=Commands)
     start_timeout: Seconds = 1800.0
+    start_minutes: Seconds = 10.0
+    stack: tuple[Stack, ...] = ()
 
     def __post_init__(self) -> None:
         _check_reserved(self.flags, self.environment)
@@ -143,6 +191,24 @@ class ServedConfig(Table, frozen=True):
             replace(each, flags=(*self.flags, *each.flags), environment={**self.environment, **each.environment})
             for each in self.model
         )
+
+    def stack_of(self, release: Release) -> Stack:
+        """What upstream runs a release on; nothing is known of one that the file does not name."""
+        named = (each for each in self.stack if release in map(Release.parse, each.releases))
+        return next(named, Stack((str(release),)))
+
+
+def check_releases(texts: Iterable[str]) -> None:
+    """Check the versions that a table names.
+
+    Raises:
+        RuleError: One of them is none.
+    """
+    try:
+        for text in texts:
+            Release.parse(text)
+    except InputError as error:
+        raise RuleError("releases", error.message, error.hint) from None
 
 
 def _check_reserved(flags: tuple[str, ...], environment: Mapping[str, str]) -> None:

@@ -4,11 +4,13 @@ import argparse
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
 import sglang
 
@@ -19,6 +21,9 @@ parser.add_argument("--model-path")
 parser.add_argument("--fault", default=getattr(sglang, "FAULT", ""))
 parser.add_argument("--disable-cuda-graph", action="store_true")
 options = parser.parse_args()
+switch = Path(os.environ.get("SMALL_SERVER_FAULT", "/nowhere"))
+if switch.exists():  # a fault of this start, which the measured tree and its command do not show
+    options.fault = switch.read_text()
 answered = 0
 
 
@@ -31,7 +36,7 @@ class Handler(BaseHTTPRequestHandler):
         elif options.fault == "garbage":
             self.wfile.write(b"\x00\x01 this is not HTTP\n")
         else:
-            self._send({"data": [{"id": options.model_path}]})
+            self._send({"data": [{"id": "org/other" if options.fault == "wrong model" else options.model_path}]})
 
     def do_POST(self) -> None:
         global answered
@@ -60,15 +65,32 @@ class Handler(BaseHTTPRequestHandler):
         pass
 
 
+if "SMALL_SERVER_PID" in os.environ:
+    with Path(os.environ["SMALL_SERVER_PID"]).open("a") as file:
+        file.write(f"{os.getpid()}\n")
 if options.fault == "does not start":
     print("AttributeError: 'NPUMHATokenToKVPool' object has no attribute 'data_strides'", flush=True)  # noqa: T201
     sys.exit(1)
+if options.fault == "out of memory":
+    print("Load weight begin. avail mem=60.81 GB", flush=True)  # noqa: T201
+    print("RuntimeError: NPU out of memory. Tried to allocate 2.00 GiB (NPU 0; 60.97 GiB total)", flush=True)  # noqa: T201
+    sys.exit(1)
+if options.fault == "crash while loading":
+    print("Loading safetensors checkpoint shards:  40% Completed | 2/5", flush=True)  # noqa: T201
+    os.kill(os.getpid(), signal.SIGKILL)
+if options.fault == "port taken":
+    taken = socket.create_server((options.host, options.port))
+if options.fault == "HCCL":
+    print("[ERROR] EI0006: Getting socket times out. Remote Rank did not send the data in time.", flush=True)  # noqa: T201
+    sys.exit(1)
+if options.fault == "no model":
+    print(f"OSError: {options.model_path} is not a local folder and is not a valid model identifier", flush=True)  # noqa: T201
+    sys.exit(1)
+if options.fault == "slow start":
+    time.sleep(2)
 if options.fault == "leaves children":
     subprocess.Popen([sys.executable, "-c", "import time; time.sleep(3600)"])
 if options.fault == "stubborn":
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
-if "SMALL_SERVER_PID" in os.environ:
-    with open(os.environ["SMALL_SERVER_PID"], "a") as file:  # noqa: PTH123
-        file.write(f"{os.getpid()}\n")
 server = ThreadingHTTPServer((options.host, options.port), Handler)
 threading.Thread(target=server.serve_forever).start()

@@ -10,7 +10,7 @@ import sglang
 parser = argparse.ArgumentParser()
 for name in ("backend", "host", "port", "model", "dataset-name", "random-range-ratio", "num-prompts"):
     parser.add_argument(f"--{name}")
-for name in ("random-input-len", "random-output-len", "max-concurrency", "seed", "output-file"):
+for name in ("random-input-len", "random-output-len", "max-concurrency", "seed", "output-file", "dataset-path"):
     parser.add_argument(f"--{name}")
 parser.add_argument("--disable-tqdm", action="store_true")
 options = parser.parse_args()

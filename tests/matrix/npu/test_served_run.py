@@ -2,8 +2,9 @@
 
 import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -45,6 +46,7 @@ class Host:
         self,
         benchmarks: str,
         *,
+        options: Mapping[str, Any] = MappingProxyType({}),
         pristine: str = "RIGHT = 5",
         patched: str = "RIGHT = 8",
         flags: Sequence[str] = (),
@@ -53,11 +55,9 @@ class Host:
         key: Callable[[Cell], str] = lambda cell: cell.test.function.partition("::")[2].removesuffix("[graph]"),
     ) -> dict[str, CellResult]:
         trees = self._trees(pristine, patched)
-        path = self.folder / "matrix.toml"
-        path.write_text(self._matrix(benchmarks, flags, start_timeout, timeout))
-        config = read_toml(path.read_bytes(), "matrix.toml", Matrix).served
-        cells = served_cells(SeriesStates(trees.release, {"fix": State.APPLIED}, {}), config, path)
-        results = list(run_npu(cells, trees, RunOptions(python=str(self.python)), devices=self.folder))
+        cells = self.cells(benchmarks, flags, start_timeout, timeout)
+        run_options = RunOptions(python=str(self.python), **options)
+        results = list(run_npu(cells, trees, run_options, devices=self.folder))
         package = trees.tree / "sglang"
         assert (package / "__init__.py").read_text() == pristine, "the pristine tree was written to"
         assert sorted(path.name for path in package.iterdir()) == ["__init__.py", "other.py"]
@@ -66,12 +66,27 @@ class Host:
         wait_until(lambda: all(map(group_is_gone, groups)))
         return {key(result.cell): result for result in results}
 
+    def cells(
+        self, benchmarks: str, flags: Sequence[str] = (), start_timeout: float = LIMIT, timeout: float = LIMIT
+    ) -> tuple[Cell, ...]:
+        path = self.folder / "matrix.toml"
+        path.write_text(self._matrix(benchmarks, flags, start_timeout, timeout))
+        config = read_toml(path.read_bytes(), "matrix.toml", Matrix).served
+        states = SeriesStates(Release("0.5.13"), {"fix": State.APPLIED, "more": State.APPLIED}, {})
+        return served_cells(states, config, path)
+
+    def fail(self, fault: str) -> None:
+        """Have every server that starts from now on fail in some way."""
+        (self.folder / "fault").write_text(fault)
+
     def _trees(self, pristine: str, patched: str) -> ReleaseTrees:
         tree = self.folder / "pristine"
-        (tree / "sglang").mkdir(parents=True)
+        (tree / "sglang").mkdir(parents=True, exist_ok=True)
         (tree / "sglang" / "__init__.py").write_text(pristine)
         (tree / "sglang" / "other.py").write_text("SAME = True")
-        return ReleaseTrees(Release("0.5.13"), tree, {("fix",): {"python/sglang/__init__.py": patched.encode()}})
+        overlay = {"python/sglang/__init__.py": patched.encode()}
+        both = {"python/sglang/__init__.py": b"RIGHT = 9"}
+        return ReleaseTrees(Release("0.5.13"), tree, {("fix",): overlay, ("fix", "more"): both})
 
     def _matrix(self, benchmarks: str, flags: Sequence[str], start_timeout: float, timeout: float) -> str:
         commands = {
@@ -82,8 +97,11 @@ class Host:
         text = f"[served]\nstart-timeout = {start_timeout}\n[served.commands]\n"
         text += "".join(f"{name} = {json.dumps(value)}\n" for name, value in commands.items())
         text += f'[[served.model]]\nname = "tiny"\nmodel = "org/tiny"\ntimeout = {timeout}\n'
-        text += f'flags = {json.dumps(list(flags))}\nenvironment = {{ SMALL_SERVER_PID = "{self.pids}" }}\n'
-        return text + benchmarks
+        text += f"flags = {json.dumps(list(flags))}\n"
+        variables = {"SMALL_SERVER_PID": self.pids, "SMALL_SERVER_FAULT": self.folder / "fault"}
+        pairs = [f'{name} = "{path}"' for name, path in variables.items()]
+        text += f"environment = {{ {', '.join(pairs)} }}\n"
+        return text + ("" if "patches = " in benchmarks else 'patches = [["fix"]]\n') + benchmarks
 
 
 @pytest.fixture
@@ -105,13 +123,25 @@ def test_both_trees_are_measured(host: Host) -> None:
         "gsm8k": Outcome.PASSED,
         "speed-8-8-1": Outcome.PASSED,
     }
-    assert found["gsm8k"].numbers == {"pristine": 0.5, "patched": 0.8, "threshold": 0.7}
+    assert found["gsm8k"].numbers == {
+        "before": 0.5,
+        "after": 0.8,
+        "threshold": 0.7,
+        "change": 0.3,
+        "change_low": -0.045526,
+        "change_high": 0.645526,
+        "questions": 10,
+        "runs": 1,
+    }
     assert found["speed-8-8-1"].numbers == {
         "ttft_ms": 125.0,
         "tokens_per_s": 800.0,
         "accepted_length": 2.5,
-        "pristine_ttft_ms": 200.0,
-        "pristine_tokens_per_s": 500.0,
+        "before_ttft_ms": 200.0,
+        "before_tokens_per_s": 500.0,
+        "ttft_ratio": 0.625,
+        "throughput_ratio": 1.6,
+        "runs": 1,
     }
 
 
@@ -119,9 +149,9 @@ def test_both_trees_are_measured(host: Host) -> None:
     ("benchmarks", "trees", "detail"),
     [
         pytest.param(accuracy(threshold=0.9), {}, "got 0.8, want at least 0.9", id="threshold"),
-        pytest.param(accuracy(drop=0.05), {"pristine": "RIGHT = 9"}, "got 0.8, pristine 0.9", id="drop"),
-        pytest.param(speed(ttft=0.5), {}, "time to first token is 0.625 of pristine", id="ttft"),
-        pytest.param(speed(throughput=2), {}, "throughput is 1.600 of pristine", id="throughput"),
+        pytest.param(accuracy(drop=0.05), {"pristine": "RIGHT = 9"}, "got 0.8, before 0.9", id="drop"),
+        pytest.param(speed(ttft=0.5), {}, "time to first token is 0.625 of that before", id="ttft"),
+        pytest.param(speed(throughput=2), {}, "throughput is 1.600 of that before", id="throughput"),
     ],
 )
 def test_number_beyond_its_threshold_is_a_failure(
@@ -207,15 +237,16 @@ def test_hanging_client_does_not_affect_others(tmp_path: Path) -> None:
 
 def test_server_runs_in_the_mode_of_its_cell(host: Host) -> None:
     found = host.run('modes = ["eager", "graph"]\n' + accuracy(threshold=0.1))
-    assert {name: result.numbers["patched"] for name, result in found.items()} == {"gsm8k[eager]": 0.7, "gsm8k": 0.8}
-    assert {name: result.numbers["pristine"] for name, result in found.items()} == {"gsm8k[eager]": 0.4, "gsm8k": 0.5}
+    assert {name: result.numbers["after"] for name, result in found.items()} == {"gsm8k[eager]": 0.7, "gsm8k": 0.8}
+    assert {name: result.numbers["before"] for name, result in found.items()} == {"gsm8k[eager]": 0.4, "gsm8k": 0.5}
 
 
 def test_subsets_of_a_row_share_its_pristine_measurement(host: Host) -> None:
     found = host.run('patches = [[], ["fix"]]\n' + accuracy(threshold=0.1), key=lambda cell: "+".join(cell.patches))
-    assert {patches: dict(result.numbers) for patches, result in found.items()} == {
-        "": {"patched": 0.5, "threshold": 0.1},
-        "fix": {"pristine": 0.5, "patched": 0.8, "threshold": 0.1},
+    names = ("before", "after", "threshold")
+    assert {patches: [result.numbers.get(name) for name in names] for patches, result in found.items()} == {
+        "": [None, 0.5, 0.1],
+        "fix": [0.5, 0.8, 0.1],
     }
 
 
@@ -251,3 +282,96 @@ def test_too_few_devices_are_not_a_failure(
     assert result.outcome is outcome
     assert result.detail.startswith(detail)
     assert not host.pids.exists(), "a server was started"
+
+
+@pytest.mark.parametrize(
+    ("fault", "words"),
+    [
+        pytest.param("out of memory", "the server ended with 1: out of memory on the NPU: stop what else", id="memory"),
+        pytest.param("crash while loading", "the server ended with -9: it was killed from outside", id="killed"),
+        pytest.param("port taken", "the server ended with 1: a port was taken by another program", id="port"),
+        pytest.param("HCCL", "the server ended with 1: HCCL could not connect the NPUs", id="HCCL"),
+        pytest.param("no model", "the server ended with 1: the model is not there", id="no model"),
+        pytest.param("wrong model", "serves org/other, not org/tiny: is another server on it?", id="wrong model"),
+    ],
+)
+def test_failing_server_is_explained(host: Host, fault: str, words: str) -> None:
+    host.fail(fault)
+    result = host.run(accuracy())["gsm8k"]
+    assert result.outcome is Outcome.ERROR
+    assert words in result.detail
+
+
+def test_slow_start_is_waited_for(host: Host) -> None:
+    host.fail("slow start")
+    assert host.run(accuracy())["gsm8k"].outcome is Outcome.PASSED
+
+
+def test_evaluator_without_network_is_explained(host: Host) -> None:
+    found = host.run(accuracy("remote") + accuracy())
+    assert found["remote"].outcome is Outcome.ERROR
+    assert "no network for a download: name the folder of datasets with --datasets DIR" in found["remote"].detail
+    assert found["gsm8k"].outcome is Outcome.PASSED
+
+
+def test_another_subset_can_be_the_tree_before(host: Host) -> None:
+    ((_, result),) = host.run('before = ["fix"]\npatches = [["fix", "more"]]\n' + accuracy()).items()
+    assert (result.numbers["before"], result.numbers["after"]) == (0.8, 0.9)
+
+
+def test_benchmarks_are_run_as_often_as_the_row_says(host: Host) -> None:
+    found = host.run("runs = 3\n" + accuracy() + speed())
+    assert found["gsm8k"].numbers["runs"] == found["speed-8-8-1"].numbers["runs"] == 3
+    names = ("ttft_ratio", "ttft_ratio_low", "ttft_ratio_high")
+    assert [found["speed-8-8-1"].numbers[name] for name in names] == [0.625] * 3
+
+
+def test_thinking_on_and_off_are_two_benchmarks(host: Host) -> None:
+    found = host.run(accuracy() + accuracy() + "thinking = true\n")
+    assert {name: result.outcome for name, result in found.items()} == {
+        "gsm8k": Outcome.PASSED,
+        "gsm8k-thinking": Outcome.PASSED,
+    }
+
+
+def test_resumed_run_measures_only_what_is_missing(host: Host, tmp_path: Path) -> None:
+    kept = {"measurements": tmp_path / "kept"}
+    assert host.run(accuracy() + speed(), options=kept)["gsm8k"].outcome is Outcome.PASSED
+    for result in sorted(kept["measurements"].glob("*/speed-8-8-1-1.json"))[:1]:
+        result.write_text("{")
+    started = len(host.pids.read_text().split())
+    found = host.run(accuracy() + speed(), options={**kept, "resume": True})
+    assert {result.outcome for result in found.values()} == {Outcome.PASSED}
+    assert len(host.pids.read_text().split()) == started + 1, "of one tree everything was measured"
+    host.fail("does not start")
+    assert host.run(accuracy() + speed(), options={**kept, "resume": True})["gsm8k"].numbers["after"] == 0.8
+    assert host.run(accuracy() + speed(), options=kept)["gsm8k"].outcome is Outcome.ERROR
+
+
+def test_measurement_of_another_tree_or_row_is_not_resumed(host: Host, tmp_path: Path) -> None:
+    kept = {"measurements": tmp_path / "kept", "resume": True}
+    assert host.run(accuracy(), options=kept)["gsm8k"].numbers["after"] == 0.8
+    assert host.run(accuracy(), patched="RIGHT = 9", options=kept)["gsm8k"].numbers["after"] == 0.9
+    host.fail("does not start")
+    assert host.run(accuracy(), flags=["--fault", ""], options=kept)["gsm8k"].outcome is Outcome.ERROR
+
+
+def test_logs_are_kept(host: Host, tmp_path: Path) -> None:
+    host.run(accuracy(), options={"measurements": tmp_path / "kept"})
+    assert len(list((tmp_path / "kept").glob("*/server.log"))) == 2
+    assert len(list((tmp_path / "kept").glob("*/gsm8k-1/gsm8k.log"))) == 2
+
+
+def test_full_disk_costs_the_cells_of_its_model_only(host: Host, tmp_path: Path) -> None:
+    (tmp_path / "kept").symlink_to("/dev/full")
+    result = host.run(accuracy(), options={"measurements": tmp_path / "kept"})["gsm8k"]
+    assert result.outcome is Outcome.ERROR
+    assert str(tmp_path / "kept") in result.detail
+
+
+@pytest.mark.parametrize(("wanted", "outcome"), [("0.post2", Outcome.PASSED), ("1.0", Outcome.SKIPPED)])
+def test_release_that_needs_another_torch_npu_is_skipped(host: Host, wanted: str, outcome: Outcome) -> None:
+    stack = f'[[served.stack]]\nreleases = ["0.5.13"]\ntorch-npu = "{wanted}"\n'
+    result = host.run(accuracy() + stack)["gsm8k"]
+    assert result.outcome is outcome
+    assert ("0.5.13 needs torch_npu 1.0, and 0 is installed" in result.detail) is (outcome is Outcome.SKIPPED)

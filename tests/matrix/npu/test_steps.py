@@ -8,7 +8,7 @@ import pytest
 from patchtool.domain.release import Release
 from patchtool.matrix.cell import Cell, Outcome, Test, Tier
 from patchtool.matrix.npu import run_npu
-from patchtool.matrix.npu.accuracy import read_score
+from patchtool.matrix.npu.accuracy import Score, read_score
 from patchtool.matrix.npu.environment import npu_environment
 from patchtool.matrix.npu.errors import MeasurementError
 from patchtool.matrix.npu.server import running_server
@@ -67,7 +67,7 @@ def test_unusable_report_is_an_error(tmp_path: Path, report: str, problem: str) 
 def test_report_of_an_earlier_evalscope_is_read(tmp_path: Path) -> None:
     (tmp_path / "reports" / "m").mkdir(parents=True)
     (tmp_path / "reports" / "m" / "gsm8k.json").write_text('{"score": 0.835}')
-    assert read_score(tmp_path, "gsm8k", "evalscope gsm8k") == 0.835
+    assert read_score(tmp_path, "gsm8k", "evalscope gsm8k") == Score(0.835)
 
 
 @pytest.mark.parametrize(

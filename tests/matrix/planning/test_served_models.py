@@ -20,7 +20,7 @@ def read(text: str) -> ServedConfig:
 
 def test_project_file_is_valid() -> None:
     config = read(PROJECT_FILE.read_text())
-    assert {row.name: row.accuracy[0].dataset for row in config.models}["Qwen3.6-27B"] == "gpqa_diamond"
+    assert {row.name: row.accuracy[0].dataset for row in config.models}["reports-Qwen3.6-27B"] == "gpqa_diamond"
     assert all("--speculative-algorithm" in row.flags for row in config.models)
     assert "sglang.launch_server" in config.commands.server
 

@@ -59,7 +59,10 @@ def run_payload(home: Path, tree: Path, payload: bytes) -> Iterator[bytes]:
         return
     originals = {cell.id: cell for cell in task.batch.cells}
     cells = [_with_local_path(cell, home) for cell in task.batch.cells]
-    options = replace(task.options, python=python, jobs=1, cache=home.parent / "bytecode")
+    folder = home.parent
+    options = replace(
+        task.options, python=python, jobs=1, cache=folder / "bytecode", measurements=folder / "measurements"
+    )
     for result in run_cells(cells, [replace(task.trees, tree=tree)], options):
         yield pickle.dumps(replace(result, cell=originals[result.cell.id]))
 

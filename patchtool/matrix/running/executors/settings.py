@@ -73,19 +73,21 @@ def cores() -> int:
 def make_batches(cells: Sequence[Cell], workers: int) -> tuple[Batch, ...]:
     """Group cells into one batch per release, tier and number of NPUs, split further while workers would be idle.
 
-    No part is smaller than ``MIN_BATCH``.
+    No part is smaller than ``MIN_BATCH``. On the npu tier every served model is a batch of its own.
 
     Args:
         cells: In the order they are to be run.
         workers: Number of workers at a time.
     """
-    groups: dict[tuple[Release, Tier, int], list[Cell]] = defaultdict(list)
+    groups: dict[tuple[Release, Tier, int, str], list[Cell]] = defaultdict(list)
     for cell in cells:
-        groups[cell.release, cell.tier, cell.test.devices].append(cell)
+        # the cells of a served model share its servers, and another model may be served on another node
+        row = f"{cell.test.path}/{cell.test.function.partition('::')[0]}" if cell.tier is Tier.NPU else ""
+        groups[cell.release, cell.tier, cell.test.devices, row].append(cell)
     workers_per_group = max(1, workers // max(1, len(groups)))
     batches: list[Batch] = []
-    for (release, tier, _), group in groups.items():
-        parts = max(1, min(workers_per_group, len(group) // MIN_BATCH))
+    for (release, tier, *_), group in groups.items():
+        parts = 1 if tier is Tier.NPU else max(1, min(workers_per_group, len(group) // MIN_BATCH))
         size = -(-len(group) // parts)
         batches += [Batch(release, tier, tuple(group[at : at + size])) for at in range(0, len(group), size)]
     return tuple(batches)
