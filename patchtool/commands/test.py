@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from patchtool.domain.errors import ExitCode, RefusedError
 from patchtool.domain.report import Report, UpstreamReport
 from patchtool.matrix.cell import Tier
-from patchtool.matrix.document import plan_document
-from patchtool.matrix.npu.plan import plan_served
+from patchtool.matrix.npu.plan import plan_document, plan_served
 from patchtool.workflow.matrix_results import matrix_document, matrix_exit_code, record_proofs
 from patchtool.workflow.matrix_run import MatrixOptions, MatrixRun, plan_matrix, run_matrix, run_options
 from patchtool.workflow.matrix_trees import BaseTree

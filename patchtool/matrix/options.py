@@ -20,8 +20,8 @@ class RunOptions:
 
     Args:
         python: The interpreter of the cells, which has the packages that upstream imports.
-        timeout: Seconds for a cell without a timeout of its own.
-        import_timeout: Seconds for a tree's imports.
+        timeout: Seconds for a cell without a timeout of its own; of its own time, see ``running/own_time.py``.
+        import_timeout: Seconds for a tree's imports, of their own time.
         fork: Import once per tree and worker; otherwise every cell gets a new process.
         jobs: Number of workers at a time.
         cache: Folder for compiled bytecode; None writes none.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,6 +16,7 @@ from patchtool.matrix.planning.served_models import Accuracy
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from patchtool.domain import documents
     from patchtool.domain.release import Release
     from patchtool.matrix.cell import Cell
     from patchtool.matrix.npu.served_group import ServedGroup
@@ -130,3 +132,44 @@ def _servers(group: ServedGroup) -> Iterator[PlannedServer]:
             group.config.start_minutes,
             tuple(runs),
         )
+
+
+def plan_document(cells: Sequence[Cell], served: ServedPlan) -> documents.TestPlan:
+    """Return the document of a plan.
+
+    Args:
+        cells: All cells that would be run.
+        served: What of them needs servers.
+    """
+    return {
+        "cells": dict(Counter(cell.tier.value for cell in cells)),
+        "servers": [
+            {
+                "release": server.release.tag,
+                "patches": list(server.patches),
+                "mode": "eager" if server.mode == "eager" else "graph",
+                "row": server.row,
+                "model": server.model,
+                "devices": server.devices,
+                "command": list(server.command),
+                "environment": server.environment,
+                "minutes": server.minutes,
+                "benchmarks": [
+                    {
+                        "name": runs.name,
+                        "dataset": runs.dataset,
+                        "command": list(runs.command),
+                        "runs": runs.runs,
+                        "minutes": runs.minutes,
+                    }
+                    for runs in server.benchmarks
+                ],
+            }
+            for server in served.servers
+        ],
+        "needs": [
+            {"what": need.what, "wanted": need.wanted, "found": need.found, "missing": need.missing or None}
+            for need in served.needs
+        ],
+        "minutes": served.minutes,
+    }

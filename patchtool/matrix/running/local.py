@@ -14,7 +14,6 @@ import signal
 import subprocess
 import tempfile
 import threading
-import time
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
@@ -27,6 +26,7 @@ from patchtool.domain.errors import EnvironmentFault
 from patchtool.matrix.cell import CellResult, Outcome
 from patchtool.matrix.release_trees import LAYOUT
 from patchtool.matrix.running.environment import cell_environment
+from patchtool.matrix.running.own_time import OwnTime
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -200,9 +200,9 @@ class _Worker:
         with contextlib.suppress(BrokenPipeError):  # then there is no reply either, and the log says why
             process.stdin.write(json.dumps(request).encode() + b"\n")
             process.stdin.flush()
-        deadline = time.monotonic() + limit
+        own_time = OwnTime(process.pid)
         while not (readable := select.select([process.stdout], [], [], _POLL)[0]):
-            if self._stop.is_set() or time.monotonic() > deadline:
+            if self._stop.is_set() or own_time.exceeds(limit):
                 break
         if not readable:
             return {"outcome": "timeout", "detail": f"no answer within {limit:g} s", "ended": True}

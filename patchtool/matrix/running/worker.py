@@ -1,7 +1,7 @@
 """A process that imports a tree once and runs cells in forks of itself; ``local`` starts it.
 
 It reads JSON lines from stdin and answers each with one. The first describes the tree, every other one is a cell. It
-runs on the cells' interpreter, so it may import nothing but the standard library and the emulation.
+runs on the cells' interpreter, so it may import nothing but the standard library, the emulation and what is as small.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
+from patchtool.matrix.running.own_time import OwnTime
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
@@ -28,6 +30,7 @@ _INSTALL_HINTS = {
     "xgrammar": ": pip install --no-deps xgrammar",
 }
 _CHUNK = 1 << 16
+_POLL = 0.2
 _LONGEST_REPLY = 16 << 20
 _LARGEST_FILE = 4 << 30
 _OUTCOMES = ("passed", "failed", "error", "skipped", "timeout")
@@ -103,7 +106,7 @@ def _run_in_fork(job: Message, run: Callable[[Message], Reply]) -> Reply:
             json.dump(run(job), pipe)
         os._exit(0)
     os.close(writing)
-    output = _read_all(reading, float(job["timeout"]))
+    output = _read_all(reading, OwnTime(child), float(job["timeout"]))
     os.close(reading)
     if output is None or len(output) > _LONGEST_REPLY:
         os.kill(child, signal.SIGKILL)
@@ -161,13 +164,12 @@ def _end_with_parent() -> None:
         ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
 
 
-def _read_all(reading: int, timeout: float) -> bytes | None:
+def _read_all(reading: int, own_time: OwnTime, timeout: float) -> bytes | None:
     """Read until the child closes its end; None on a timeout."""
     output = b""
-    deadline = time.monotonic() + timeout
-    while (left := deadline - time.monotonic()) > 0:
-        if not select.select([reading], [], [], left)[0]:
-            return None
+    while not own_time.exceeds(timeout):
+        if not select.select([reading], [], [], min(_POLL, timeout))[0]:
+            continue
         chunk = os.read(reading, _CHUNK)
         if not chunk:
             return output

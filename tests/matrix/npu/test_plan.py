@@ -13,8 +13,7 @@ from patchtool.cli.reports.plan_text import plan_text
 from patchtool.domain.release import Release
 from patchtool.domain.state import State
 from patchtool.domain.toml import read_toml
-from patchtool.matrix.document import plan_document
-from patchtool.matrix.npu.plan import plan_served
+from patchtool.matrix.npu.plan import plan_document, plan_served
 from patchtool.matrix.npu.served_group import SHAREGPT
 from patchtool.matrix.options import RunOptions
 from patchtool.matrix.planning.cells import SeriesStates
@@ -91,6 +90,9 @@ class Host:
         file.write_text(text)
         file.chmod(mode)
 
+    def remove(self, name: str) -> None:
+        (self.folder / name).unlink()
+
     def smi(self, script: str) -> None:
         self.write("bin/npu-smi", f"#!/bin/sh\n{script}\n", 0o755)
 
@@ -161,7 +163,7 @@ def change_versions(torch: str, torch_npu: str) -> Any:
             lambda h: h.smi("echo 'dcmi module initialize failed'; exit 1"), "driver", "install", id="no driver"
         ),
         pytest.param(
-            lambda h: h.write("bin/npu-smi", "#!/bin/sh\necho 'Version: 24.1.rc1'\n", 0o755),
+            lambda h: h.smi("echo 'Version: 24.1.rc1'"),
             "driver",
             "update",
             id="old",
@@ -180,9 +182,7 @@ def change_versions(torch: str, torch_npu: str) -> Any:
         pytest.param(lambda h: h.found["packages"].pop("evalscope"), "evalscope", "pip install", id="evalscope"),
         pytest.param(lambda h: h.found.update(hccl=False), "HCCL", "install a torch_npu with HCCL", id="HCCL"),
         pytest.param(lambda h: h.found.update(memory=[4, 4]), "memory for m", "give the row more devices", id="memory"),
-        pytest.param(
-            lambda h: (h.folder / "models/m/model-1.safetensors").unlink(), "model org/m", "safetensors", id="weights"
-        ),
+        pytest.param(lambda h: h.remove("models/m/model-1.safetensors"), "model org/m", "safetensors", id="weights"),
         pytest.param(
             lambda h: (h.folder / "datasets" / SHAREGPT).unlink(), "prompts of bench_serving", "download", id="load"
         ),
