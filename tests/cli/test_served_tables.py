@@ -1,5 +1,7 @@
 """The two tables of a run on NPUs, in the text, in JUnit and on the page."""
 
+from typing import Any
+
 from patchtool.cli.page import test_page as page_of
 from patchtool.cli.reports.junit import junit_xml
 from patchtool.cli.reports.run import run_of
@@ -35,7 +37,7 @@ SPEED = {
 }
 
 
-def document():  # type: ignore[no-untyped-def]
+def document() -> dict[str, Any]:
     return run(
         [
             cell("v0.5.13", ("fix",), "Qwen::ceval[graph]", tier="npu", numbers=SCORE),
