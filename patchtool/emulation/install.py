@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+_ARCHITECTURE = 2201
+"""What CANN answers for an Atlas A2 or A3; releases ask for it to choose kernels of later devices."""
+
 
 def install_emulation(tree: Path) -> None:
     """Install stubs, reference kernels and device mapping, and put the tree under test first on the path.
@@ -34,6 +37,7 @@ def install_emulation(tree: Path) -> None:
     torch.npu = sys.modules["torch.npu"] = npu_namespace()
     set_members("torch_npu", npu=torch.npu, _apply_patches=lambda _patches: None)
     set_members("torch_npu.contrib.transfer_to_npu")
+    set_members("acl", rt=types.SimpleNamespace(get_device_info=lambda _device, _attribute: (_ARCHITECTURE, 0)))
     for module, members in _references().items():
         set_members(module, **members)
     torch.ops.__dict__["npu"] = _NpuOperators()

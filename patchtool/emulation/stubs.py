@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-PACKAGES = ("torch_npu", "sgl_kernel_npu", "sgl_kernel", "torchair", "custom_ops", "torchvision")
+PACKAGES = ("acl", "torch_npu", "sgl_kernel_npu", "sgl_kernel", "torchair", "custom_ops", "torchvision")
 """All packages with stubs."""
 
 ACCESSED_STUBS: dict[str, set[str]] = defaultdict(set)

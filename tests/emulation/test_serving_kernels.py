@@ -60,6 +60,17 @@ def test_attention_over_pages_equals_causal_attention(page: Any) -> None:
         assert torch.allclose(out.split(new)[row], want.transpose(0, 1), atol=1e-6)
 
 
+def test_attention_without_pages_equals_causal_attention() -> None:
+    query, key, value = torch.randn(2, 5, 4, 8), torch.randn(2, 5, 2, 8), torch.randn(2, 5, 2, 8)
+    options: Any = {"num_heads": 4, "num_key_value_heads": 2, "scale": 0.3, "input_layout": "BSND"}
+    out, _ = attention.npu_fused_infer_attention_score(query, key, value, atten_mask=torch.ones(1), **options)
+    heads = (query, *(each.repeat_interleave(2, 2) for each in (key, value)))
+    want = torch.nn.functional.scaled_dot_product_attention(
+        *(each.transpose(1, 2) for each in heads), is_causal=True, scale=0.3
+    )
+    assert torch.allclose(out, want.transpose(1, 2), atol=1e-6)
+
+
 def test_bsh_layout_and_out_variant_equal_bsnd_layout() -> None:
     (keys, values), table, _, _ = paged([5, 3], 2, 8)
     query = torch.randn(2, 1, 2, 8)

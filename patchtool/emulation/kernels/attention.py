@@ -60,8 +60,8 @@ def npu_fused_infer_attention_score(
     Args:
         query: ``[T, heads, dim]`` for TND, requests back to back; ``[N, S, heads, dim]`` for BSND;
             ``[N, S, heads * dim]`` for BSH.
-        key: ``[pages, block_size, key heads * dim]``.
-        value: ``[pages, block_size, key heads * value dim]``.
+        key: ``[pages, block_size, key heads * dim]``; without a block table ``[N, S, key heads, dim]``, for BSND.
+        value: As the key, with the value's dim.
         num_heads: Heads of the query.
         num_key_value_heads: Heads of the cache.
         scale: Factor of the scores.
@@ -77,6 +77,9 @@ def npu_fused_infer_attention_score(
 
     Source: torch_npu's documentation of the operator.
     """
+    if block_table is None and input_layout == "BSND" and atten_mask is not None:
+        rows = [_attend(*row, scale) for row in zip(query, key, value, strict=True)]
+        return torch.stack(rows), None
     lengths = _HOST_INPUTS.get("actual_seq_lengths_kv", actual_seq_lengths_kv)
     if block_table is None or lengths is None:
         raise ValueError("npu_fused_infer_attention_score: no reference without block_table and actual_seq_lengths_kv")

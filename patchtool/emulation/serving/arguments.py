@@ -71,8 +71,9 @@ def server_args(*, speculative: bool, sizes: tuple[int, ...]) -> Any:
 
 def _publish(arguments: Any) -> None:
     """Publish the arguments as a scheduler's process does, on releases whose settings are in a context."""
-    publish = srt_member("runtime_context", "publish")
+    publish, ranks = srt_member("runtime_context", "publish"), srt_member("runtime_context", "SpawnRanks")
     if hasattr(arguments, "resolve_once"):
         arguments.resolve_once()
     if callable(publish):
-        call_supported(publish, server_args=arguments, role="scheduler")
+        placement = {"ranks": call_supported(ranks, world_rank=0, dp_rank=None, gpu_id=0)} if ranks else {}
+        call_supported(publish, server_args=arguments, role="scheduler", **placement)

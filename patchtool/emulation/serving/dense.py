@@ -17,12 +17,15 @@ def replace_experts() -> None:
 
         num_fused_shared_experts = 0
 
-        def __init__(self, *, config: Any, quant_config: Any = None, prefix: str = "", **_: object) -> None:
+        def __init__(
+            self, *, config: Any, quant_config: Any = None, prefix: str = "", reduce_results: bool = True, **_: object
+        ) -> None:
             super().__init__(
                 hidden_size=config.hidden_size,
                 intermediate_size=config.intermediate_size,
                 hidden_act=config.hidden_act,
                 quant_config=quant_config,
+                reduce_results=reduce_results,
                 prefix=prefix,
             )
 

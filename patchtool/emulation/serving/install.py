@@ -56,6 +56,7 @@ def _add_operators() -> None:
     set_members("torch_npu", **operators)
     kernels: dict[str, dict[str, object]] = {
         "norm.add_rmsnorm_bias": by_name(layers.add_gemma_rms_norm),
+        "norm.gemma_rmsnorm": by_name(layers.npu_gemma_rms_norm),
         "norm.split_qkv_rmsnorm_rope": by_name(layers.split_qkvgate_gemma_rmsnorm_rope),
         "fla.utils": by_name(layers.fused_qkvzba_split_reshape_cat),
         "sample.verify_tree_greedy": by_name(drafts.verify_tree_greedy),

@@ -15,7 +15,7 @@ from patchtool.emulation.serving.arguments import server_args
 from patchtool.emulation.serving.dense import replace_experts
 from patchtool.emulation.serving.draft_proposer import DraftProposer
 from patchtool.emulation.serving.request_queue import AllFinished, RequestQueue
-from patchtool.emulation.serving.weights import fill_weights
+from patchtool.emulation.serving.weights import replace_dummy_weights
 from patchtool.emulation.upstream import call_supported, import_srt
 
 if TYPE_CHECKING:
@@ -51,6 +51,7 @@ class InProcessServer:
         os.environ |= {"ASCEND_USE_FIA": "1", "SGLANG_ENABLE_SPEC_V2": "1"}  # as upstream recommends on the device
         logging.disable(logging.WARNING)
         replace_experts()
+        replace_dummy_weights()
         self.proposer = None if drafts is None else DraftProposer(drafts, lambda: self._queue.running)
         arguments = server_args(speculative=drafts is not None, sizes=sizes)
         scheduler_class = import_srt("managers.scheduler").Scheduler
@@ -59,7 +60,6 @@ class InProcessServer:
         scheduler = call_supported(
             scheduler_class, server_args=arguments, port_args=ports, dp_rank=None, **dict.fromkeys(_RANKS, 0)
         )
-        fill_weights(scheduler.tp_worker.model_runner.model)
         self._scheduler, self._queue = scheduler, RequestQueue(scheduler)
         self._verified = 0
 

@@ -7,7 +7,22 @@ from typing import Any
 
 import torch
 
+from patchtool.emulation.upstream import UnsupportedReleaseError, import_srt
+
 _SEED = 11
+_DUMMY = "initialize_dummy_weights"
+
+
+def replace_dummy_weights() -> None:
+    """Have the release's loader fill models with these weights; releases keep copies of what they loaded.
+
+    Raises:
+        UnsupportedReleaseError: The loader has no weights for models without files.
+    """
+    loader = import_srt("model_loader.loader")
+    if not hasattr(loader, _DUMMY):
+        raise UnsupportedReleaseError(f"model_loader.loader has no {_DUMMY}")
+    setattr(loader, _DUMMY, lambda model, *_, **__: fill_weights(model))
 
 
 def fill_weights(model: Any) -> None:
