@@ -71,6 +71,8 @@ class PatchCommand(CodemodCommand):
 
     def _check_required(self, files: FilesAround) -> None:
         for other in self.project.patches:
+            if other.name in self.info.requires and other.is_text:
+                raise Conflict(f"{self.info.name} requires the text patch {other.name}: patchtool apply writes both")
             if other.name in self.info.requires:
                 state = kind_of(other.source_file).judge(other, files, None).state
                 if state is not State.LANDED:

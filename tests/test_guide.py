@@ -51,6 +51,20 @@ def write_files(guide: SmallUpstream, codemod: str) -> None:
     (guide.project / "patches/series").write_text("empty_batch\n")
 
 
+def test_the_diff_is_a_text_patch_and_is_promoted(guide: SmallUpstream) -> None:
+    section = GUIDE[GUIDE.index("## Text patches") : GUIDE.index("## The vocabulary")]
+    folder = guide.project / "patches/empty_batch"
+    folder.mkdir()
+    (folder / "empty_batch.patch").write_text(DIFF)
+    (folder / "patch.toml").write_text(re.findall(r"```toml\n(.*?)```", section, re.DOTALL)[0])
+    (guide.project / "patches/series").write_text("empty_batch\n")
+    assert guide.run("status", "--json").states() == {"empty_batch": "applied"}
+    diff = guide.run("diff").out
+    assert "patchtool new --from-patch empty_batch`" in section
+    assert guide.run("new", "--from-patch", "empty_batch").code == 0
+    assert guide.run("diff").out == diff
+
+
 def test_the_draft_applies(guide: SmallUpstream) -> None:
     diff = guide.folder / "fix.patch"
     diff.write_text(DIFF)

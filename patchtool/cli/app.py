@@ -380,7 +380,9 @@ def refresh(
 
 @app.command(epilog="Example: patchtool new my_fix --from my-fix.patch")
 def new(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Lower-case letters, digits and underscores.")],
+    name: Annotated[
+        str | None, typer.Argument(metavar="NAME", help="Lower-case letters, digits and underscores.")
+    ] = None,
     source: Annotated[
         str | None,
         typer.Option("--from", metavar="COMMIT|FILE", help="Draft the patch from a commit or a diff."),
@@ -388,11 +390,22 @@ def new(
     tree: Annotated[
         str | None, typer.Option("--tree", metavar="DIR", help="The checkout that has the commit, default here.")
     ] = None,
+    text_patch: Annotated[
+        str | None,
+        typer.Option(
+            "--from-patch", metavar="NAME", help="Replace a text patch of the series by a draft of its change."
+        ),
+    ] = None,
 ) -> int:
     """Create a patch."""
-    from patchtool.commands.new import new as command
+    from patchtool.commands import new as command
+    from patchtool.domain.errors import InputError
 
-    return show(command(session(), name, source=source, tree=path(tree)))
+    if text_patch is not None and name is None and source is None:
+        return show(command.promote(session(), text_patch))
+    if name is None or text_patch is not None:
+        raise InputError("new takes NAME, or --from-patch NAME", hint="patchtool new my_fix --from my-fix.patch")
+    return show(command.new(session(), name, source=source, tree=path(tree)))
 
 
 @app.command(epilog="Example: patchtool check")

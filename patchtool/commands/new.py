@@ -14,6 +14,7 @@ from patchtool.adapters.project.transaction import write_all
 from patchtool.domain.draft import ChangeSet, UnstatedHunk
 from patchtool.domain.errors import InputError
 from patchtool.domain.kinds import KINDS, kind_of
+from patchtool.domain.patch import PatchInfo
 from patchtool.domain.ports import Tree
 from patchtool.domain.report import Report
 from patchtool.workflow.releases import pinned_release
@@ -38,6 +39,45 @@ def new(session: Session, name: str, *, source: str | None, tree: Path | None) -
     """
     with session.changing("new") as project:
         return _new(session, project, name, source, tree)
+
+
+def promote(session: Session, name: str) -> Report:
+    """Draft a semantic patch from a text patch of the series, and put it in its place.
+
+    Args:
+        session: The run.
+        name: The text patch.
+
+    Raises:
+        InputError: It is no text patch, or a part of it cannot be drafted: replaced, that part would be lost.
+    """
+    from patchtool.workflow.promotion import change_of_patch  # late: most drafts are from a diff
+
+    with session.changing("new") as project:
+        info, changes, tree = change_of_patch(session, name)
+        draft = kind_of(next(iter(KINDS))).draft(changes.files, tree)
+        if unstated := (*changes.unstated, *draft.unstated):
+            raise InputError(
+                f"{name} stays a text patch: not all of it can be drafted",
+                hint=f"split it; patchtool new OTHER --from patches/{name}/{name}.patch drafts a part, beside it",
+                cause="\n".join(map(str, unstated[:_MOST_LISTED])),
+            )
+        files = {"patch.toml": _metadata(changes, draft.targets, info).encode(), **draft.files}
+        contents: dict[str, bytes | None] = {f"patches/{name}/{path}": data for path, data in files.items()}
+        contents[f"patches/{name}/{Path(info.source_file).name}"] = None
+        written = write_all(project.root, contents)
+        todo = _count_todo(files)
+        return Report(
+            "new",
+            headline=f"{name} is a semantic patch now: wrote {', '.join(written)}",
+            notes=(*session.notes(), _todo_note(todo), "patchtool refresh shows what it renders differently"),
+            extra={"files": written, "unstated": []},
+            kind="none",
+        )
+
+
+def _todo_note(count: int) -> str:
+    return f"replace the {count} TODO{'' if count == 1 else 's'}; patchtool check reports what is missing"
 
 
 def _new(session: Session, project: Project, name: str, source: str | None, tree: Path | None) -> Report:
@@ -65,7 +105,7 @@ def _new(session: Session, project: Project, name: str, source: str | None, tree
         headline=f"wrote {', '.join(written)}",
         notes=(
             *session.notes(),
-            f"replace the {todo} TODO{'' if todo == 1 else 's'}; patchtool check reports what is missing",
+            _todo_note(todo),
             *map(str, unstated),
         ),
         extra={"files": written, "unstated": [hunk.to_json() for hunk in unstated]},
@@ -89,8 +129,14 @@ def _nothing(source: str, unstated: Sequence[UnstatedHunk]) -> InputError:
     )
 
 
-def _metadata(changes: ChangeSet, targets: Sequence[str]) -> str:
-    """The text of ``patch.toml``; a commit's subject, message, author and date where there is one."""
+def _metadata(changes: ChangeSet, targets: Sequence[str], info: PatchInfo | None = None) -> str:
+    """The text of ``patch.toml``: a commit's subject, message, author and date where there is one.
+
+    Args:
+        changes: The change.
+        targets: The files.
+        info: The patch in whose place it is, for the rest.
+    """
     fields = {
         "title": changes.subject or "TODO: the commit's subject",
         "reason": changes.body or "TODO: why the fork needs it",
@@ -99,6 +145,11 @@ def _metadata(changes: ChangeSet, targets: Sequence[str]) -> str:
     lines = [f"{key} = {_toml(value)}" for key, value in fields.items()]
     lines.append(f"targets = [{', '.join(map(_toml, targets))}]")
     lines.append(f"last-update = {_toml(changes.date or datetime.now(timezone.utc).date().isoformat())}")
+    if info is not None:
+        kept = {"origin": info.origin, "bug": info.bug, "forwarded": info.forwarded, "since": info.since}
+        kept["applied-upstream"] = info.applied_upstream
+        lines += [f"{key} = {_toml(value)}" for key, value in kept.items() if value]
+        lines += [f"requires = [{', '.join(map(_toml, info.requires))}]"] if info.requires else []
     return "\n".join(lines) + "\n"
 
 

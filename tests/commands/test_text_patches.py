@@ -243,8 +243,47 @@ def test_both_sides_changed_is_a_conflict_and_nothing_is_written(every_kind: Sma
     refused = every_kind.run("rebase", "--to", "1.3", "--json")
     failed = {n: r for n, r in refused.reasons().items() if refused.states()[n] == "conflict"}
     assert refused.code == 3
-    assert set(failed) == {"toml", "new", "deleted", "renamed"}
+    assert set(failed) == {"toml", "new", "deleted"}
+    assert refused.states()["renamed"] == "obsolete"
     assert {path: path.read_bytes() for path in every_kind.project.rglob("*") if path.is_file()} == before
+
+
+def test_a_text_patch_is_promoted_in_its_place(upstream: SmallUpstream, tmp_path: Path) -> None:
+    """The draft renders what the text patch did; metadata and order stay."""
+    after = SOURCE.replace("rollback(state, own)", "rollback(state, tracked)")
+    change = Kind({"srt/cache.py": File(SOURCE.encode())}, {"srt/cache.py": File(after.encode())})
+    add_patch(upstream, "wide", diff_of(change, tmp_path / "made"), toml='origin = "https://example.org/1"\n')
+    (upstream.project / "patches" / "series").write_text("dense\nwide\ntracking\n")
+    text = upstream.run("diff", "--patch", "wide").out
+    promoted = upstream.run("new", "--from-patch", "wide")
+    assert promoted.code == 0, promoted.err
+    folder = upstream.project / "patches" / "wide"
+    assert {file.name for file in folder.iterdir()} >= {"codemod.py", "patch.toml"}
+    assert not (folder / "wide.patch").exists()
+    metadata = (folder / "patch.toml").read_text()
+    assert all(part in metadata for part in ("wide is changed", "Ada B <ada@example.org>", "https://example.org/1"))
+    assert (upstream.project / "patches" / "series").read_text() == "dense\nwide\ntracking\n"
+    assert upstream.run("diff", "--patch", "wide").out == text
+    assert "is not a text patch" in upstream.run("new", "--from-patch", "dense").err
+
+
+def test_what_a_draft_cannot_state_is_not_lost(every_kind: SmallUpstream) -> None:
+    before = {path: path.read_bytes() for path in every_kind.project.rglob("*") if path.is_file()}
+    refused = every_kind.run("new", "--from-patch", "toml")
+    assert (refused.code, "is no Python file" in refused.err) == (2, True)
+    assert {path: path.read_bytes() for path in every_kind.project.rglob("*") if path.is_file()} == before
+
+
+def test_an_exported_semantic_patch_is_a_text_patch(upstream: SmallUpstream) -> None:
+    whole = upstream.run("diff").out
+    quilt = upstream.folder / "quilt"
+    assert upstream.run("export", "quilt", "--output", str(quilt)).code == 0
+    folder = upstream.project / "patches" / "dense"
+    (folder / "codemod.py").unlink()
+    (folder / "dense.patch").write_bytes((quilt / "dense.patch").read_bytes())
+    (folder / "patch.toml").write_text(TOML.format(title="dense"))
+    assert upstream.run("status", "--json").states() == {"dense": "applied", "tracking": "applied"}
+    assert upstream.run("diff").out == whole
 
 
 @pytest.mark.parametrize(

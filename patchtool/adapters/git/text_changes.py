@@ -95,7 +95,7 @@ def _prefix(parts: list[DiffPart], tree: Tree) -> str:
 
 def _apply(files: _Files, part: DiffPart) -> Iterator[UnstatedHunk]:
     path = files.prefix + (part.new or part.old)
-    reason = _not_python(path) or part.problem
+    reason = not_python(path) or part.problem
     if not reason and part.old and files.read(part.old) is None:
         reason = "the pinned release does not have this file"
     if not reason:
@@ -112,7 +112,8 @@ def _apply(files: _Files, part: DiffPart) -> Iterator[UnstatedHunk]:
             yield UnstatedHunk(path, line, header, reason)
 
 
-def _not_python(path: str) -> str:
+def not_python(path: str) -> str:
+    """Why a draft cannot state a change of a file, by its path; empty for a Python file of the package."""
     if not path.startswith(_PACKAGE):
         return _OUTSIDE
     return "" if path.endswith(".py") else _NO_PYTHON
@@ -158,7 +159,7 @@ def changes_in_commit(folder: Path, commit: str) -> tuple[ChangeSet, Tree]:
     for path in paths:
         full = path if path.startswith("python/") or not path.startswith("sglang/") else f"python/{path}"
         change = FileChange(full, before.get(path), after.get(path))
-        reason = _not_python(full)
+        reason = not_python(full)
         if change.before == change.after:
             reason = reason or "changes nothing but the mode, or a submodule"
         if reason:
