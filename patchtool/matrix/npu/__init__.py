@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING
 
 from patchtool.matrix.cell import CellResult, Outcome
 from patchtool.matrix.npu.detect import find_npu
-from patchtool.matrix.npu.needs import version_conflict
-from patchtool.matrix.npu.served_group import config_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from patchtool.matrix.cell import Cell
+    from patchtool.matrix.npu.detect import Npu
     from patchtool.matrix.options import RunOptions
     from patchtool.matrix.release_trees import ReleaseTrees
 
@@ -49,7 +48,7 @@ def run_npu(
         elif cell.test.devices > len(npu.devices):
             reason = f"needs {cell.test.devices} NPUs, and {len(npu.devices)} can be seen here: {npu.reason}"
             yield CellResult(cell, Outcome.SKIPPED, 0.0, reason)
-        elif conflict := version_conflict(config_of(cell.test.path).stack_of(cell.release), npu):
+        elif conflict := _version_conflict(cell, npu):
             yield CellResult(cell, Outcome.SKIPPED, 0.0, conflict)
         else:
             served.append(cell)
@@ -58,3 +57,11 @@ def run_npu(
 
         # detected again for every model, because other users come and go in the hours that one takes
         yield from run_served(served, trees, options, lambda: find_npu(options.python, devices=devices))
+
+
+def _version_conflict(cell: Cell, npu: Npu) -> str:
+    """Why the installed torch_npu cannot run a cell; a node that serves no model needs nothing of this."""
+    from patchtool.matrix.npu.needs import version_conflict
+    from patchtool.matrix.npu.served_group import config_of
+
+    return version_conflict(config_of(cell.test.path).stack_of(cell.release), npu)
