@@ -93,8 +93,9 @@ def main(argv: Sequence[str]) -> int:
 
             sys.stderr.write(shown(traceback.format_exc()))
     from patchtool.cli.output import show_error
+    from patchtool.cli.runtime import remarks
 
-    return show_error(error, verb, as_json="--json" in front)
+    return show_error(error, verb, as_json="--json" in front, notes=tuple(dict.fromkeys(remarks)))
 
 
 def _require_values(incomplete: Sequence[str]) -> None:

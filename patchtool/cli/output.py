@@ -13,7 +13,7 @@ from patchtool.cli.reports.words import is_plain, shown, without_commands
 from patchtool.domain.report import SCHEMA
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from patchtool.cli.options import OutputOptions
     from patchtool.domain.errors import PatchtoolError
@@ -39,13 +39,21 @@ def show(report: Report, options: OutputOptions, *, markdown: bool = False) -> i
     return int(report.exit_code)
 
 
-def show_error(error: PatchtoolError, verb: str | None, *, as_json: bool) -> int:
-    """Write an error to stderr, and to stdout as JSON where that is wanted; give its exit code."""
+def show_error(error: PatchtoolError, verb: str | None, *, as_json: bool, notes: Sequence[str] = ()) -> int:
+    """Write an error to stderr, and to stdout as JSON where that is wanted; give its exit code.
+
+    Args:
+        error: Why the run ended.
+        verb: What was run, if that is known.
+        as_json: Whether to write JSON too.
+        notes: What the run had found until then that the user should know.
+    """
     with suppress(BrokenPipeError):
         if as_json:
             body = {"message": error.message, "cause": error.cause, "hint": error.hint}
-            _write(_json({"schema": SCHEMA, "verb": verb, "exit_code": int(error.exit_code), "error": body}))
-        text = shown(error_text(error))
+            head = {"schema": SCHEMA, "verb": verb, "exit_code": int(error.exit_code)}
+            _write(_json({**head, "notes": list(notes), "error": body}))
+        text = shown("".join(f"note: {note}\n" for note in notes) + error_text(error))
         sys.stderr.write(without_commands(text) if os.environ.get("GITHUB_ACTIONS") else text)
     return int(error.exit_code)
 

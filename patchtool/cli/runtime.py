@@ -18,11 +18,15 @@ if TYPE_CHECKING:
 options = GlobalOptions()
 """The options of this run. Typer's context would carry them at the price of a parameter on every verb."""
 
+remarks: list[str] = []
+"""What this run has found that the user should know; told with an error too."""
+
 
 def set_options(given: GlobalOptions) -> None:
     """Set the options of this run."""
     global options
     options = given
+    remarks.clear()
 
 
 def session() -> Session:
@@ -40,6 +44,7 @@ def session() -> Session:
         no_exec=options.no_exec,
         lock_timeout=seconds("--lock-timeout", options.lock_timeout, files.LOCK_TIMEOUT),
         progress=progress(quiet=options.output.quiet or options.output.json),
+        remarks=remarks,
     )
 
 

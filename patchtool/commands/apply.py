@@ -119,7 +119,7 @@ def _to_tree(session: Session, folder: Path, options: ApplyOptions) -> Report:
     )
 
     timeout = session.lock_timeout
-    worktree, recovered = (open_read_only(session, folder), ()) if options.dry_run else open_recovered(session, folder)
+    worktree = open_read_only(session, folder) if options.dry_run else open_recovered(session, folder)[0]
     release, pin = worktree.release, session.project.pin.release
     if release not in (None, pin) and not options.force and not options.dry_run:
         raise RefusedError(
@@ -129,11 +129,11 @@ def _to_tree(session: Session, folder: Path, options: ApplyOptions) -> Report:
     looked = render_on_worktree(session, worktree, only=options.only, skip=options.skip)
     complete = looked.series is not None and looked.series.complete
     if looked.series and not complete and not options.dry_run and adopt_series(session, worktree, looked.series):
-        recovered = (*recovered, ADOPTED)
+        session.remarks.append(ADOPTED)
         worktree = open_recovered(session, folder)[0]
         looked = render_on_worktree(session, worktree, only=options.only, skip=options.skip)
     rendering, tree = looked.rendering, looked.tree
-    notes = [*recovered, *session.notes(), *worktree.notes, *rendering.notes]
+    notes = [*session.notes(), *worktree.notes, *rendering.notes]
     written = None
     if rendering.exit_code < ExitCode.CONFLICT and not options.dry_run:
         commits, branch = patch_commits(rendering), branch_name(release or pin)

@@ -356,6 +356,7 @@ class Error(TypedDict):
     schema: Literal[1]
     verb: str | None
     exit_code: Annotated[int, one_of(*(int(code) for code in ExitCode if code))]
+    notes: list[str]
     error: ErrorBody
 
 

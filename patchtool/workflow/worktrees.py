@@ -35,8 +35,8 @@ def open_read_only(session: Session, folder: Path) -> Worktree:
     return worktree
 
 
-def open_recovered(session: Session, folder: Path, *, place: bool = True) -> tuple[Worktree, tuple[str, ...]]:
-    """Open a folder after finishing or rolling back what a killed run left there.
+def open_recovered(session: Session, folder: Path, *, place: bool = True) -> tuple[Worktree, bool]:
+    """Open a folder after finishing or rolling back what a killed run left there, which is remarked.
 
     Args:
         session: The run.
@@ -44,12 +44,14 @@ def open_recovered(session: Session, folder: Path, *, place: bool = True) -> tup
         place: Whether to find out which release it is where it says none.
 
     Returns:
-        The worktree, and notes on what was recovered.
+        The worktree, and whether anything was recovered.
     """
     worktree = open_worktree(folder)
     recovery = recover(worktree, lock_timeout=session.lock_timeout)
-    worktree = open_worktree(folder) if recovery else worktree
-    return _placed(session, worktree) if place else worktree, (recovery.sentence,) if recovery else ()
+    if recovery:
+        session.remarks.append(recovery.sentence)
+        worktree = open_worktree(folder)
+    return (_placed(session, worktree) if place else worktree), recovery is not None
 
 
 def _placed(session: Session, worktree: Worktree) -> Worktree:

@@ -305,13 +305,28 @@ def test_symlink_out_of_a_checkout_or_of_a_folder_is_refused(
     assert snapshot(tmp_path) == before
 
 
-def test_unapply_refuses_edited_files(cli: CommandLine, clone: Path) -> None:
+def test_unapply_keeps_edits_of_other_lines(cli: CommandLine, clone: Path) -> None:
+    original = (clone / HYBRID).read_bytes()
     assert cli("apply", "--tree", clone).code == 0
     (clone / HYBRID).write_bytes((clone / HYBRID).read_bytes() + b"# mine\n")
+    refused = cli("apply", "--tree", clone, "--skip", "mtp_tracking")
+    assert refused.code == 2
+    assert f"edited since it was patched: {HYBRID}" in refused.err
+    assert "patchtool unapply --tree" in refused.err
+    answer = cli("unapply", "--tree", clone)
+    assert answer.code == 0
+    assert f"note: {HYBRID} is as you edited it, without the series" in answer.out
+    assert (clone / HYBRID).read_bytes() == original + b"# mine\n"
+
+
+def test_unapply_refuses_edits_of_its_lines(cli: CommandLine, clone: Path) -> None:
+    original = (clone / HYBRID).read_bytes()
+    assert cli("apply", "--tree", clone).code == 0
+    (clone / HYBRID).write_bytes(original.upper())
     before = untouched(clone)
     answer = cli("unapply", "--tree", clone)
     assert answer.code == 2
-    assert f"edited since it was patched: {HYBRID}" in answer.err
+    assert f"edited since it was patched: {HYBRID}, in lines of the series" in answer.err
     told = cli("status", "--tree", clone)
     assert "edited since" in told.out
     assert untouched(clone) == before
@@ -405,6 +420,19 @@ def test_status_and_apply_report_a_killed_run(cli: CommandLine, clone: Path) -> 
     assert answer.code == 0
     assert answer.out.count("an earlier run was killed after writing the series for v0.5.13") == 1
     assert "nothing to do" in answer.out
+
+
+@pytest.mark.parametrize("json", [False, True])
+def test_recovery_is_told_although_the_verb_then_fails(cli: CommandLine, clone: Path, *, json: bool) -> None:
+    assert cli("apply", "--tree", clone).code == 0
+    state = clone / ".git" / "patchtool"
+    (state / "applied.json").rename(state / "journal.json")
+    (clone / HYBRID).write_bytes(b"mine = 1\n")
+    answer = cli("unapply", "--tree", clone, *(["--json"] if json else []))
+    assert answer.code == 2
+    note = "an earlier run was killed after writing the series for v0.5.13"
+    assert f"note: {note}" in answer.err
+    assert not json or note in answer.document["notes"][0]
 
 
 def test_unapply_rolls_back_a_killed_run(cli: CommandLine, unpacked: Path) -> None:

@@ -6,9 +6,11 @@ import os
 import subprocess
 import sys
 from dataclasses import dataclass
+from difflib import unified_diff
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tests.commands.small_git import GitUpstream
 from tests.commands.small_upstream import CACHE, DENSE, METADATA, SOURCE, SmallUpstream
 
 if TYPE_CHECKING:
@@ -65,6 +67,9 @@ class World:
         (info / "METADATA").write_text("Metadata-Version: 2.1\nName: sglang\nVersion: 1.0\n")
         for argv in (("init", "-q", "-b", "main", "."), ("add", "."), ("commit", "-qm", "upstream"), ("tag", "v1.0")):
             subprocess.run(["git", *IDENTITY, *argv], cwd=self.checkout, check=True, capture_output=True)
+        upstream_git = GitUpstream(self.folder / "upstream.git")
+        upstream_git.commit({**FILES}, tag="v1.0")
+        upstream_git.commit({**NEXT}, tag="v1.1")
 
     def run(self, *arguments: str) -> int:
         """Run one verb in this process."""
@@ -73,7 +78,9 @@ class World:
         os.chdir(self.folder)
         places = ("-C", str(self.project), "--store", str(self.folder / "store"))
         links = ("--find-links", str(self.folder / "links"))
-        sys.argv[1:] = [*places, *links, "--lock-timeout", "5", *arguments]
+        git = f"git+{(self.folder / 'upstream.git').as_uri()}"
+        given = [argument.replace("{git}", git) for argument in arguments]
+        sys.argv[1:] = [*places, *links, "--lock-timeout", "5", *given]
         try:
             run()
         except SystemExit as ended:  # where a thread is left; else the process has ended
@@ -160,37 +167,59 @@ class Scenario:
     once: bool = False
 
 
+def _nothing(_: World) -> None:
+    pass
+
+
 def _edit_patch(world: World) -> None:
     file = world.project / "patches/tracking/codemod.py"
     file.write_text(file.read_text().replace("# tracked rows first", "# the tracked rows come first"))
 
 
-def _private(world: World) -> None:
-    for name in ("upstream-pin.txt", "patches/series.lock", "CHANGELOG.md"):
-        (world.project / name).chmod(0o640)
+def _diff(world: World) -> None:
+    """A change of one line, as a diff beside the project."""
+    new = SOURCE.replace("total = len(rows)", "total = len(rows) + 1")
+    lines = unified_diff(SOURCE.splitlines(True), new.splitlines(True), f"a/{CACHE}", f"b/{CACHE}")
+    (world.folder / "change.diff").write_text("".join(lines))
+
+
+def _matrix(world: World) -> None:
+    (world.project / "ci").mkdir()
+    (world.project / "ci/matrix.toml").write_text(MATRIX)
 
 
 STORED = (("fetch", "1.0", "1.1"), ("refresh",))
 CHECKOUT = ("--tree", "checkout")
 SITE = ("--tree", "site")
 OUTPUT = ("--output", "build/tree")
+MATRIX = '[[rows]]\npatches = [[], ["dense"]]\ntiers = ["static"]\nreleases = ["pin"]\n'
 SCENARIOS = (
     Scenario("rebase", ("rebase", "--to", "1.1"), STORED),
     Scenario("rebase that fetches", ("rebase", "--to", "1.1"), (("refresh",),)),
+    Scenario("rebase to a commit", ("rebase", "--to", "{git}@v1.1"), STORED),
     Scenario("refresh", ("refresh",), (*STORED,), _edit_patch),
     Scenario("new", ("new", "extra"), STORED, once=True),
+    Scenario("new from a diff", ("new", "extra", "--from", "change.diff"), STORED, _diff, once=True),
     Scenario("first fetch", ("fetch", "1.0")),
     Scenario("fetch", ("fetch", "1.1"), STORED[1:]),
-    Scenario("apply output", ("apply", *OUTPUT), STORED, recovers=False),
-    Scenario("apply output again", ("apply", *OUTPUT), (*STORED, ("apply", *OUTPUT)), _edit_patch, recovers=False),
-    Scenario("apply checkout", ("apply", *CHECKOUT), STORED, look=("status", *CHECKOUT), recovers=False),
-    Scenario("apply plain", ("apply", *SITE), STORED, look=("status", *SITE), recovers=False),
+    Scenario("export", ("export", "quilt", "mbox", "--output", "build/export"), STORED, recovers=False),
     Scenario(
-        "unapply checkout",
-        ("unapply", *CHECKOUT),
-        (*STORED, ("apply", *CHECKOUT)),
-        look=("status", *CHECKOUT),
+        "export again",
+        ("export", "quilt", "mbox", "--output", "build/export"),
+        (*STORED, ("export", "quilt", "mbox", "--output", "build/export")),
+        _edit_patch,
         recovers=False,
     ),
-    Scenario("unapply plain", ("unapply", *SITE), (*STORED, ("apply", *SITE)), look=("status", *SITE), recovers=False),
+    Scenario("test", ("test", "--tier", "static"), STORED, _matrix),
+    Scenario("apply output", ("apply", *OUTPUT), STORED, recovers=False),
+    Scenario("apply output again", ("apply", *OUTPUT), (*STORED, ("apply", *OUTPUT)), _edit_patch, recovers=False),
+    *(
+        Scenario(f"{name} {kind}", (name.split()[0], *tree), before, prepare, look=("status", *tree), recovers=False)
+        for kind, tree in (("checkout", CHECKOUT), ("plain", SITE))
+        for name, before, prepare in (
+            ("apply", STORED, _nothing),
+            ("apply again", (*STORED, ("apply", *tree)), _edit_patch),
+            ("unapply", (*STORED, ("apply", *tree)), _nothing),
+        )
+    ),
 )

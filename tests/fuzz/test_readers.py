@@ -26,9 +26,9 @@ from patchtool.adapters.upstreams.base import release_of
 from patchtool.adapters.upstreams.pages import HTML, JSON, read_page
 from patchtool.adapters.upstreams.pipconfig import parse_pip_config
 from patchtool.adapters.worktree.installed import RecordEntry, updated
-from patchtool.adapters.worktree.journal import read_record
 from patchtool.adapters.worktree.layout import find_package
 from patchtool.adapters.worktree.ownership import foreign
+from patchtool.adapters.worktree.records import read_record
 from patchtool.adapters.worktree.release_detection import release_from_files
 from patchtool.cli.reports.run import read_run
 from patchtool.cli.reports.words import escaped, is_plain, shown, visible, without_commands

@@ -94,8 +94,11 @@ class Repository:
 
     def index_entries(self, paths: Iterable[str]) -> dict[str, IndexEntry]:
         """Look those paths up in the index; an unmerged one has a stage other than 0."""
-        entries = {}
-        for record in _records(self._checkout.run("ls-files", "-s", "-v", "-z", "--", *paths)):
+        entries: dict[str, IndexEntry] = {}
+        wanted = list(paths)
+        if not wanted:  # git would list every path
+            return entries
+        for record in _records(self._checkout.run("ls-files", "-s", "-v", "-z", "--", *wanted)):
             attributes, path = record.split("\t", 1)
             tag, mode, oid, stage = attributes.split()
             entries[path] = IndexEntry(mode, oid, int(stage), tag == "S" or tag.islower())
@@ -110,9 +113,12 @@ class Repository:
 
     def changed_paths(self, paths: Iterable[str]) -> list[str]:
         """Those of the paths whose file or index entry is changed, or that git does not track."""
+        wanted = list(paths)
+        if not wanted:  # git would list every path
+            return []
         # status compares contents where only the times differ; diff-files reports such a file as changed.
         flags = ("--porcelain=v1", "-z", "--no-renames", "--untracked-files=all", "--ignored=matching")
-        listed = self._checkout.run("status", *flags, "--ignore-submodules=all", "--", *paths, reads_files=True)
+        listed = self._checkout.run("status", *flags, "--ignore-submodules=all", "--", *wanted, reads_files=True)
         return sorted(record[3:] for record in _records(listed))
 
     def filtered_paths(self, paths: Iterable[str]) -> list[str]:

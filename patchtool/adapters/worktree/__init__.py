@@ -1,15 +1,16 @@
 """A folder with SGLang that the user already has: open it, write the series to it, and unapply it.
 
 In: a path, and the rendered series as `PatchCommit`s. Out: a `Worktree` to judge, a `WriteResult`, a `Recovery`.
-A write changes all files, the index and HEAD, or nothing. Every change is in the journal before it is made, so the
-next run finishes or rolls back what a killed run left. `unapply` restores the bytes from before the write.
-What the user edited since then is never overwritten: the run is refused and names the file.
+A write, also one in place of another series, changes all files, the index and HEAD, or nothing. Every change is in the
+journal before it is made, so the next run finishes or rolls back what a killed run left. `unapply` restores the bytes
+from before the write. What the user edited since then is never overwritten: it stays, or the run is refused.
 """
 
 from patchtool.adapters.worktree.adopting import adopt
 from patchtool.adapters.worktree.applied_state import AppliedState, applied_state, read_applied, read_originals
-from patchtool.adapters.worktree.journal import Applied, FileChange
-from patchtool.adapters.worktree.rollback import Recovery, recover, unapply
+from patchtool.adapters.worktree.changing import Recovery
+from patchtool.adapters.worktree.records import Applied, FileChange
+from patchtool.adapters.worktree.unapplying import recover, unapply
 from patchtool.adapters.worktree.worktree import Worktree, open_worktree
 from patchtool.adapters.worktree.writing import write
 

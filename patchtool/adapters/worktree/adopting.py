@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 from patchtool.adapters.files import LOCK_TIMEOUT
 from patchtool.adapters.git.commits import digest, final_modes
 from patchtool.adapters.worktree.installed import RecordEntry, entry_of, record_entries
-from patchtool.adapters.worktree.journal import Applied, FileChange, Journal
-from patchtool.adapters.worktree.rollback import locked_worktree
+from patchtool.adapters.worktree.journal import Journal
+from patchtool.adapters.worktree.locking import locked_worktree
+from patchtool.adapters.worktree.records import Applied, FileChange
 from patchtool.adapters.worktree.swap import disk_id
 from patchtool.domain.objects import MISSING, blob_id
 from patchtool.domain.text_patch import EXECUTABLE
@@ -58,18 +59,19 @@ def adopt(
                 after=stored.get(path, MISSING),
                 disk_before="" if (before := on_disk[path]) is None else blob_id(before),
                 disk_after=disk_id(current, path),
-                original=f"originals/{number}",
+                original=f"originals/{blob_id(before or b'')}",
                 mode=_without(modes.get(path, ""), permissions),
                 mode_after=permissions if path in modes else None,
                 record_before=_was_recorded(entry, before),
                 record_after=entry,
             )
-            for number, (path, original) in enumerate(sorted(originals.items()))
+            for path, original in sorted(originals.items())
             for entry, permissions in ((entries[path], _permissions(current, path)),)
         )
         patches = tuple((patch.trailer("Patchtool-Patch"), patch.trailer("Patchtool-Digest")) for patch in commits)
         found = Applied(release, digest(commits), patches, files, head=current.head, head_branch=current.branch)
-        journal.adopt(found, on_disk)
+        copies = (*on_disk.values(), *map(current.raw, originals))
+        journal.adopt(found, [data for data in copies if data is not None])
 
 
 def _permissions(worktree: Worktree, path: str) -> int:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from patchtool.adapters.git.repository import Repository
 from patchtool.adapters.worktree.installed import record_entries
-from patchtool.adapters.worktree.journal import Applied, FileChange, Journal
+from patchtool.adapters.worktree.journal import Journal
+from patchtool.adapters.worktree.records import Applied, FileChange
 from patchtool.adapters.worktree.swap import disk_id, has_new_mode
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from patchtool.adapters.git.repository import IndexEntry, Repository
-    from patchtool.adapters.worktree.journal import Applied
+    from patchtool.adapters.worktree.records import Applied
     from patchtool.adapters.worktree.worktree import Worktree
 
 READ_ONLY_HINT = "make it writable, run as its owner, or use --output for a tree of your own"
@@ -135,8 +135,7 @@ def blockers_in_git(
     layout_paths = {worktree.in_repository(path): path for path in paths}
     staged = [p for p, unmerged in repository.staged_paths().items() if p in layout_paths or (branch and unmerged)]
     changed = [path for path in repository.changed_paths(layout_paths) if path not in staged]
-    for path in staged:
-        yield Blocker(f"{path} has a change in the index", "commit it, or unstage it (git restore --staged)")
+    yield from map(_staged, staged)
     # A filter that only the repository's configuration names is not run, and the file looks changed without it.
     filtered = repository.filtered_paths(changed) if changed else []
     for path in changed:
@@ -149,6 +148,15 @@ def blockers_in_git(
         if layout_paths[path] in created and path not in entries:
             continue
         yield from _unusual_entry(worktree, layout_paths[path], entries.get(path))
+
+
+def staged_in(repository: Repository, paths: Collection[str]) -> Iterator[Blocker]:
+    """Blockers in the index, for files that are as a series left them; paths are those of the repository."""
+    yield from (_staged(path) for path in repository.staged_paths() if path in paths)
+
+
+def _staged(path: str) -> Blocker:
+    return Blocker(f"{path} has a change in the index", "commit it, or unstage it (git restore --staged)")
 
 
 def _unusual_entry(worktree: Worktree, path: str, entry: IndexEntry | None) -> Iterator[Blocker]:

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import csv
 import hashlib
+import re
 from base64 import urlsafe_b64encode
 from io import StringIO
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from patchtool.adapters.files import atomic_write, staged_name
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
 _ALGORITHMS = frozenset({"sha256", "sha384", "sha512"})
 _LARGEST = 64 << 20
 """Bytes of a ``RECORD`` that is read; that of a wheel with 100,000 files has a tenth."""
+
+_OWN = re.compile(rb"^\"?sglang/", re.MULTILINE)
 
 
 class RecordEntry(NamedTuple):
@@ -62,27 +66,45 @@ def record_entries(base: Path, names: Collection[str]) -> dict[str, RecordEntry]
         base: The site-packages folder.
         names: Files relative to it.
     """
-    lines = (line for record in _records(base) for line in record.read_bytes().splitlines())
+    lines = (line for _, content in _records(base) for line in content.splitlines())
     return {name: entry for line in lines for name, entry in _parsed(line, names) if entry.hash}
 
 
-def update_record(base: Path, changes: Mapping[str, tuple[RecordEntry, RecordEntry]]) -> None:
+def record_lines(base: Path, names: Collection[str]) -> dict[str, tuple[int, str]]:
+    """Number and text of the lines of those files, by which `updated` puts them back where they were."""
+    lines = (pair for _, content in _records(base) for pair in enumerate(content.splitlines(keepends=True)))
+    return {
+        name: (number, line.decode("utf-8", "surrogateescape"))
+        for number, line in lines
+        for name, _ in _parsed(line, names)
+    }
+
+
+def update_record(
+    base: Path,
+    changes: Mapping[str, tuple[RecordEntry, RecordEntry]],
+    places: Mapping[str, tuple[int, str]] = MappingProxyType({}),
+) -> None:
     """Change entries that are as expected; can be repeated.
 
     Args:
         base: The site-packages folder; one without a ``RECORD`` stays as it is.
         changes: Entries before and after, by name relative to it; an empty one for no line.
+        places: Where the lines of some files were; see `record_lines`.
     """
-    for record in _records(base):
-        content = record.read_bytes()
-        changed = updated(content, changes)
+    for record, content in _records(base):
+        changed = updated(content, changes, places)
         if changed != content:
             atomic_write(record, changed, record.stat().st_mode & 0o777)
         else:
             staged_name(record).unlink(missing_ok=True)  # of a run that was killed while it wrote
 
 
-def updated(content: bytes, changes: Mapping[str, tuple[RecordEntry, RecordEntry]]) -> bytes:
+def updated(
+    content: bytes,
+    changes: Mapping[str, tuple[RecordEntry, RecordEntry]],
+    places: Mapping[str, tuple[int, str]] = MappingProxyType({}),
+) -> bytes:
     """The content of a ``RECORD`` with changed entries; see `update_record`. Every other byte stays."""
     lines, listed = [], set()
     for line in content.splitlines(keepends=True):
@@ -91,21 +113,40 @@ def updated(content: bytes, changes: Mapping[str, tuple[RecordEntry, RecordEntry
         before, after = changes.get(name, (entry, entry))
         if before.hash and entry == before:
             line = _with_entry(line, before, after)
-        lines.append(line)
+        if line:
+            lines.append(line)
+    added = {name: after for name, (before, after) in changes.items() if not before.hash and after.hash}
+    _insert(lines, {name: entry for name, entry in added.items() if name not in listed}, places)
+    return b"".join(lines)
+
+
+def _insert(lines: list[bytes], entries: Mapping[str, RecordEntry], places: Mapping[str, tuple[int, str]]) -> None:
+    """Insert lines: one that was here before where it was, with its own bytes; others at the end."""
+    back = []
+    for name, entry in entries.items():
+        number, text = places.get(name, (-1, ""))
+        line = text.encode("utf-8", "surrogateescape")
+        if (name, entry) in _parsed(line, [name]):
+            back.append((number, name, line))
+    for number, _, line in sorted(back):
+        lines.insert(number, line)
     added = StringIO(newline="")
     writer = csv.writer(added, lineterminator="\r\n" if lines and lines[0].endswith(b"\r\n") else "\n")
-    for name, (before, after) in sorted(changes.items()):
-        if not before.hash and after.hash and name not in listed:
-            writer.writerow([name, *after])
-    if added.getvalue() and lines and not lines[-1].endswith(b"\n"):
-        lines.append(b"\n")
-    return b"".join(lines) + added.getvalue().encode()
+    for name in sorted(entries.keys() - {name for _, name, _ in back}):
+        writer.writerow([name, *entries[name]])
+    lines.append(added.getvalue().encode())
+    for number, line in enumerate(lines[:-1]):
+        if not line.endswith(b"\n") and any(lines[number + 1 :]):
+            lines[number] = line + b"\n"
 
 
-def _records(base: Path) -> Iterator[Path]:
+def _records(base: Path) -> Iterator[tuple[Path, bytes]]:
+    """Those of SGLang itself, which list files of its package, with their content."""
     for record in sorted(base.glob("sglang*.dist-info/RECORD")):
         if record.is_file() and record.stat().st_size <= _LARGEST:
-            yield record
+            content = record.read_bytes()
+            if _OWN.search(content):
+                yield record, content
 
 
 def _parsed(line: bytes, names: Collection[str]) -> Iterator[tuple[str, RecordEntry]]:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _OWNER = "owner"
-_RECORDS = ("journal.json", "applied.json", "undo")
+_RECORDS = ("journal.json", "applied.json")
 _LARGEST = 64 * 1024**2
 """Bytes of one of our files; a record is some kilobytes, the original of a source file at most a few megabytes."""
 

@@ -13,9 +13,10 @@ from patchtool.domain.errors import EnvironmentFault, RefusedError
 from patchtool.domain.objects import blob_id
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
-    from patchtool.adapters.worktree.journal import FileChange
+    from patchtool.adapters.worktree.records import FileChange, FileStep
     from patchtool.adapters.worktree.worktree import Worktree
 
 
@@ -25,71 +26,53 @@ def stage_file(file: Path, content: bytes, mode: int) -> None:
     stage(file, content, mode, like=file if file.exists() else file.parent)
 
 
-def replace_files(worktree: Worktree, changes: tuple[FileChange, ...]) -> None:
-    """Rename every file's staged content over the file, and remove the files that are deleted; folders stay.
+def change_files(worktree: Worktree, steps: tuple[FileStep, ...], contents: Mapping[str, bytes | None]) -> list[str]:
+    """Bring every file from its state before to the one after; can be repeated.
 
     A rename gives a new inode and replaces a symlink, so that an installer's cache keeps the old bytes. What the
     installer recorded about the files, and their bytecode, change with them.
 
-    Raises:
-        RefusedError: A file changed after the write was planned.
-    """
-    folders = set()
-    for change in changes:
-        file = worktree.on_disk(change.path)
-        refuse_linked_folder(worktree, change.path)
-        if disk_id(worktree, change.path) != change.disk_before:
-            raise RefusedError(f"{change.path} was edited while it was being patched", hint="run it again")
-        if change.disk_after:
-            staged_name(file).replace(file)
-        else:
-            file.unlink()
-        if disk_id(worktree, change.path) != change.disk_after:
-            raise EnvironmentFault(f"{file} does not have the bytes that were written", hint="check the disk")
-        remove_stale_bytecode(file)
-        folders.add(file.parent)
-    update_record(worktree.base, {c.path.removeprefix("python/"): _record_entries(c) for c in changes})
-    for folder in folders:
-        sync_folder(folder)
-
-
-def restore_files(worktree: Worktree, changes: tuple[FileChange, ...], originals: dict[str, bytes | None]) -> list[str]:
-    """Restore the original of every file that has our bytes; can be repeated.
+    Args:
+        worktree: The worktree.
+        steps: What is done to each file.
+        contents: The bytes after, by path; None for a file that is removed.
 
     Returns:
-        Paths that were restored.
+        Paths of the files that changed.
 
     Raises:
-        RefusedError: A file has neither our bytes nor its original ones, or is reached through a link; names it, and
-            nothing was changed.
+        RefusedError: A file is in neither state, or is reached through a link; names it. Nothing was changed, unless it
+            came to be so meanwhile.
+        EnvironmentFault: What is on disk is not what was written.
     """
-    for change in changes:
-        refuse_linked_folder(worktree, change.path)
-    ids = {change.path: disk_id(worktree, change.path) for change in changes}
-    edited = [change.path for change in changes if ids[change.path] not in (change.disk_before, change.disk_after)]
-    if edited:
+    for step in steps:
+        refuse_linked_folder(worktree, step.path)
+    ids = {step.path: disk_id(worktree, step.path) for step in steps}
+    if edited := [step.path for step in steps if ids[step.path] not in (step.before.content, step.after.content)]:
         raise RefusedError(
             f"edited since it was patched: {', '.join(edited)}",
             hint="save your edit elsewhere and undo it in the file, then run it again",
         )
-    restored = [c for c in changes if ids[c.path] != c.disk_before or has_new_mode(worktree, c)]
-    _stage_originals(worktree, restored, originals)
-    for change in changes:
-        file = worktree.on_disk(change.path)
-        if change in restored:
-            if originals[change.path] is None:
-                file.unlink()
-            else:
-                staged_name(file).replace(file)
-            remove_stale_bytecode(file)
-            sync_folder(file.parent)
-        else:
+    changed = [s for s in steps if ids[s.path] != s.after.content or _has_other_mode(worktree, s)]
+    _stage(worktree, changed, contents)
+    for step in steps:
+        file = worktree.on_disk(step.path)
+        if step not in changed:
             staged_name(file).unlink(missing_ok=True)
-        if not change.disk_before:
+        else:
+            _change_file(worktree, step)
+        if step.created and not step.after.content:
             _remove_empty_folders(file.parent, worktree.package)
-    undone = {change.path.removeprefix("python/"): _record_entries(change)[::-1] for change in changes}
-    update_record(worktree.base, undone)
-    return [change.path for change in restored]
+    names = {step.path.removeprefix("python/"): step for step in steps}
+    update_record(
+        worktree.base,
+        {name: (RecordEntry(*step.before.record), RecordEntry(*step.after.record)) for name, step in names.items()},
+        {name: step.record_line for name, step in names.items()},
+    )
+    for folder in {worktree.on_disk(step.path).parent for step in changed}:
+        if folder.is_dir():
+            sync_folder(folder)
+    return [step.path for step in changed]
 
 
 def has_new_mode(worktree: Worktree, change: FileChange) -> bool:
@@ -98,18 +81,48 @@ def has_new_mode(worktree: Worktree, change: FileChange) -> bool:
     return change.mode_after is not None and file.exists() and file.stat().st_mode & 0o777 == change.mode_after
 
 
-def _stage_originals(worktree: Worktree, changes: list[FileChange], originals: dict[str, bytes | None]) -> None:
-    """Stage every original before the first file changes: a full disk is found in time."""
-    files = [worktree.on_disk(change.path) for change in changes]
+def _has_other_mode(worktree: Worktree, step: FileStep) -> bool:
+    file = worktree.on_disk(step.path)
+    sets = step.before.mode != step.after.mode and step.after.content
+    return bool(sets) and file.exists() and file.stat().st_mode & 0o777 != step.after.mode
+
+
+def _change_file(worktree: Worktree, step: FileStep) -> None:
+    file = worktree.on_disk(step.path)
+    refuse_linked_folder(worktree, step.path)
+    if disk_id(worktree, step.path) != step.before.content:
+        raise RefusedError(f"{step.path} was edited while it was being patched", hint="run it again")
+    if step.after.content:
+        staged_name(file).replace(file)
+    else:
+        file.unlink()
+    if disk_id(worktree, step.path) != step.after.content:
+        raise EnvironmentFault(f"{file} does not have the bytes that were written", hint="check the disk")
+    remove_stale_bytecode(file)
+
+
+def _stage(worktree: Worktree, steps: list[FileStep], contents: Mapping[str, bytes | None]) -> None:
+    """Stage every content before the first file changes: a full disk is found in time."""
+    files = [worktree.on_disk(step.path) for step in steps]
     try:
-        for file, change in zip(files, changes):
-            if (original := originals[change.path]) is not None:
-                _stage_original(file, original, change)
+        for file, step in zip(files, steps):
+            if (content := contents[step.path]) is not None:
+                _stage_content(file, content, step)
     except OSError:
         for file in files:
             with suppress(OSError):
                 staged_name(file).unlink()
         raise
+
+
+def _stage_content(file: Path, content: bytes, step: FileStep) -> None:
+    """Stage the link that a file was, if it still leads to these bytes, else the bytes."""
+    target = file.parent / step.after.link
+    if step.after.link and target.is_file() and blob_id(target.read_bytes()) == step.after.content:
+        staged_name(file).unlink(missing_ok=True)
+        staged_name(file).symlink_to(step.after.link)
+    else:
+        stage_file(file, content, step.after.mode)
 
 
 def refuse_linked_folder(worktree: Worktree, path: str) -> None:
@@ -128,20 +141,6 @@ def disk_id(worktree: Worktree, path: str) -> str:
     """The blob id of the bytes on disk; empty where there is no file."""
     raw = worktree.raw(path)
     return "" if raw is None else blob_id(raw)
-
-
-def _stage_original(file: Path, original: bytes, change: FileChange) -> None:
-    """Stage the link that a file was, if it still leads to the original bytes, else these bytes."""
-    target = file.parent / change.link
-    if change.link and target.is_file() and blob_id(target.read_bytes()) == change.disk_before:
-        staged_name(file).unlink(missing_ok=True)
-        staged_name(file).symlink_to(change.link)
-    else:
-        stage_file(file, original, change.mode)
-
-
-def _record_entries(change: FileChange) -> tuple[RecordEntry, RecordEntry]:
-    return RecordEntry(*change.record_before), RecordEntry(*change.record_after)
 
 
 def _remove_empty_folders(folder: Path, package: Path) -> None:

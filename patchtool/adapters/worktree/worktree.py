@@ -23,9 +23,10 @@ from patchtool.domain.objects import blob_id
 from patchtool.domain.text_patch import EXECUTABLE, REGULAR, SYMLINK
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from patchtool.adapters.git.checkout import Checkout
+    from patchtool.adapters.worktree.records import Applied
     from patchtool.domain.release import Release
 
 _LAYOUT = "python/"
@@ -44,6 +45,7 @@ class Worktree:
         notes: Sentences for the user on how the package was located.
         known: Releases that the project records; a checkout at the commit of one of them is it.
         placed: The release that it is by its content.
+        without: Bytes on disk of files as they were before a series, by path, None for no file; see `without_series`.
     """
 
     package: Path
@@ -51,6 +53,7 @@ class Worktree:
     notes: tuple[str, ...] = ()
     known: tuple[Release, ...] = ()
     placed: Release | None = None
+    without: Mapping[str, bytes | None] = field(default_factory=dict, compare=False, repr=False)
     _endings: dict[str, str] = field(default_factory=dict, compare=False, repr=False)
     _real_folders: set[str] = field(default_factory=set, compare=False, repr=False)
 
@@ -139,6 +142,8 @@ class Worktree:
 
     def raw(self, path: str) -> bytes | None:
         """The bytes on disk, or None where there is no regular file."""
+        if path in self.without:
+            return self.without[path]
         return read_regular(self._join(path.removeprefix(_LAYOUT))) if path.startswith(_LAYOUT) else None
 
     def _raw_many(self, paths: Iterable[str]) -> dict[str, bytes]:
@@ -152,8 +157,9 @@ class Worktree:
                 listed[folder] = list_folder(self._join(folder) if folder else self.base) if there else {}
             return listed[folder]
 
-        contents = {}
-        for path in paths:
+        wanted = list(paths)
+        contents = {path: data for path in wanted if (data := self.without.get(path)) is not None}
+        for path in (path for path in wanted if path not in self.without):
             name = path.removeprefix(_LAYOUT)
             folder, _, file = name.rpartition("/")
             if path.startswith(_LAYOUT) and (entry := entries(folder).get(file)):
@@ -169,6 +175,13 @@ class Worktree:
     @cached_property
     def _base(self) -> str:
         return os.fspath(self.base)
+
+    def without_series(self, applied: Applied, originals: Mapping[str, bytes | None]) -> Worktree:
+        """The worktree as it was before a series, for planning: bytes of its files, HEAD and its branch."""
+        checkout = self.checkout
+        if checkout and applied.branch and applied.head:
+            checkout = checkout._replace(head=applied.head, branch=applied.head_branch)
+        return replace(self, checkout=checkout, without=originals)
 
     def line_endings(self, raw: dict[str, bytes]) -> dict[str, str]:
         """``crlf`` or ``mixed`` by path for those files that git stores with LF.

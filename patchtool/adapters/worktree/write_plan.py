@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from patchtool.adapters.git.commits import NEW_FILE, PatchCommit, added_files, digest, final_contents, final_modes
-from patchtool.adapters.git.repository import NO_ENTRY
+from patchtool.adapters.git.repository import NO_ENTRY, IndexEntry
 from patchtool.adapters.git.signing import UNSIGNED, Signing, sign, signing_of
 from patchtool.adapters.worktree.blockers import blockers_in_git, blockers_on_disk, new_links, refuse_blocked
-from patchtool.adapters.worktree.installed import RecordEntry, entry_of, is_installed, record_entries
-from patchtool.adapters.worktree.journal import Applied, FileChange
+from patchtool.adapters.worktree.installed import RecordEntry, entry_of, is_installed, record_entries, record_lines
+from patchtool.adapters.worktree.records import NO_LINE, Applied, FileChange
 from patchtool.domain.errors import RefusedError
 from patchtool.domain.objects import MISSING, blob_id
 from patchtool.domain.text_patch import EXECUTABLE
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterator, Mapping
+    from pathlib import Path
 
     from patchtool.adapters.git.checkout import Checkout
     from patchtool.adapters.git.repository import Repository
@@ -27,13 +29,13 @@ _NEW_FILE_PERMISSIONS = 0o644
 
 
 class WritePlan(NamedTuple):
-    """Everything that a write will change.
+    """What a series makes of a worktree that does not have it.
 
     Args:
         applied: The record for the journal.
         originals: Bytes on disk before, by path in the git layout; None for a file that is created.
         contents: Bytes on disk after; None for a file that is deleted.
-        replaces: The commit that the branch is on before, empty where there is no branch yet.
+        replaces: The commit that the branch is on now, empty where there is no branch yet.
         notes: Sentences for the user.
     """
 
@@ -54,11 +56,11 @@ def make_plan(
     """Refuse blockers, store the commits' objects, and plan the changes; no ref names the objects yet.
 
     Args:
-        worktree: The worktree.
+        worktree: The worktree, without the series that is applied to it.
         commits: The rendered series, in order.
         branch: Full name of the branch for the commits, None to edit files only.
         release: For the record.
-        earlier: A series that is not applied any more; its branch may be replaced where it has nothing else.
+        earlier: The series that is or was applied; its branch may be replaced where it has nothing else.
 
     Raises:
         RefusedError: There are blockers; names them.
@@ -66,16 +68,20 @@ def make_plan(
     created = added_files(commits)
     # A file that the series creates and deletes again is never on disk.
     paths = [path for path, data in final_contents(commits).items() if data is not None or path not in created]
+    # The files of the series that is applied are as it left them, so nothing in them blocks.
+    replaced = {change.path: change for change in earlier.files if change.path in worktree.without} if earlier else {}
+    others = [path for path in paths if path not in replaced]
     modes = final_modes(commits)
-    refuse_blocked(worktree, [*blockers_on_disk(worktree, paths, created), *new_links(modes)])
+    refuse_blocked(worktree, [*blockers_on_disk(worktree, others, created), *new_links(modes)])
     repository = worktree.repository
     if repository:
-        refuse_blocked(worktree, blockers_in_git(worktree, repository, paths, created, branch=branch))
+        refuse_blocked(worktree, blockers_in_git(worktree, repository, others, created, branch=branch))
     originals = {path: None if path in created else worktree.raw(path) or b"" for path in paths}
     crlf = worktree.line_endings({path: raw for path, raw in originals.items() if raw is not None})
     stored = [_with_stored_endings(patch, crlf) for patch in commits]
     after = final_contents(stored)
     contents = {path: _with_disk_endings(path, after[path], crlf) for path in paths}
+    bits = {path: _mode(worktree, path, created, replaced.get(path)) for path in paths}
     files = tuple(
         FileChange(
             path,
@@ -83,20 +89,20 @@ def make_plan(
             after=MISSING if (content := after[path]) is None else blob_id(content),
             disk_before="" if (original := originals[path]) is None else blob_id(original),
             disk_after="" if (written := contents[path]) is None else blob_id(written),
-            original=f"originals/{number}",
-            mode=_NEW_FILE_PERMISSIONS if path in created else worktree.on_disk(path).stat().st_mode & 0o777,
-            link=str(worktree.on_disk(path).readlink()) if worktree.on_disk(path).is_symlink() else "",
-            mode_after=_permissions(worktree, path, modes[path], created) if path in modes else None,
+            original=f"originals/{blob_id(original or b'')}",
+            mode=bits[path],
+            link=replaced[path].link if path in replaced else link_of(worktree.on_disk(path)),
+            mode_after=_permissions(bits[path], modes[path]) if path in modes else None,
         )
-        for number, path in enumerate(paths)
+        for path in paths
     )
-    files = tuple(_with_record_entries(worktree, files, originals, contents))
+    files = tuple(_with_record_entries(worktree, files, originals, contents, replaced))
     patches = tuple((patch.trailer("Patchtool-Patch"), patch.trailer("Patchtool-Digest")) for patch in commits)
     applied = Applied(release, digest(commits), patches, files, head=worktree.head, head_branch=worktree.branch)
     if not (repository and worktree.checkout and branch):
         return WritePlan(applied, originals, contents)
     signing = signing_of(worktree.checkout)
-    applied = _with_commits(worktree, worktree.checkout, repository, stored, branch, applied, signing)
+    applied = _with_commits(worktree, worktree.checkout, repository, stored, branch, applied, signing, replaced)
     tip = repository.branch_tip(branch)
     ours = (applied.commits[-1], earlier.commits[-1] if earlier and earlier.branch == branch else None)
     if tip is not None and tip not in ours:
@@ -108,9 +114,19 @@ def make_plan(
     return WritePlan(applied, originals, contents, tip or "", (UNSIGNED,) if signing.only_here else ())
 
 
-def _permissions(worktree: Worktree, path: str, mode: str, created: Collection[str]) -> int:
+def link_of(file: Path) -> str:
+    """Where a symlink leads; empty for another file."""
+    return os.fspath(file.readlink()) if file.is_symlink() else ""
+
+
+def _mode(worktree: Worktree, path: str, created: Collection[str], replaced: FileChange | None) -> int:
+    if replaced:
+        return replaced.mode
+    return _NEW_FILE_PERMISSIONS if path in created else worktree.on_disk(path).stat().st_mode & 0o777
+
+
+def _permissions(bits: int, mode: str) -> int:
     """The permission bits of a file with git's mode: who may read it may execute it, or nobody may."""
-    bits = _NEW_FILE_PERMISSIONS if path in created else worktree.on_disk(path).stat().st_mode & 0o777
     return bits | (bits & 0o444) >> 2 if mode == EXECUTABLE else bits & ~0o111
 
 
@@ -119,20 +135,26 @@ def _with_record_entries(
     files: tuple[FileChange, ...],
     originals: dict[str, bytes | None],
     contents: dict[str, bytes | None],
+    replaced: Mapping[str, FileChange],
 ) -> Iterator[FileChange]:
     """Plan what becomes of the files' lines in the installer's ``RECORD``, where they are true now."""
     if worktree.checkout or not is_installed(worktree.base):
         yield from files
         return
-    known = record_entries(worktree.base, {change.path.removeprefix("python/") for change in files})
+    names = {change.path.removeprefix("python/") for change in files}
+    known, lines = record_entries(worktree.base, names), record_lines(worktree.base, names)
     for change in files:
-        original, content = originals[change.path], contents[change.path]
-        entry = known.get(change.path.removeprefix("python/"), RecordEntry())
+        name, original, content = change.path.removeprefix("python/"), originals[change.path], contents[change.path]
+        entry, line = known.get(name, RecordEntry()), lines.get(name, NO_LINE)
+        if earlier := replaced.get(change.path):
+            entry = RecordEntry(*(earlier.record_before if entry == earlier.record_after else entry))
+            line = earlier.record_line if earlier.record_line != NO_LINE else line
         if content is not None and original is None and not entry.hash:
             yield replace(change, record_after=entry_of(content))
         elif original is not None and entry.describes(original):
             after = RecordEntry() if content is None else entry_of(content, entry)
-            yield replace(change, record_before=entry, record_after=after)
+            line = line if content is None else NO_LINE
+            yield replace(change, record_before=entry, record_after=after, record_line=line)
         else:
             yield change
 
@@ -157,12 +179,18 @@ def _with_commits(
     branch: str,
     applied: Applied,
     signing: Signing,
+    replaced: Mapping[str, FileChange],
 ) -> Applied:
     from patchtool.adapters.git.committing import commit_series
 
     repository_paths = {change.path: worktree.in_repository(change.path) for change in applied.files}
     created = {worktree.in_repository(path): NO_ENTRY for path in added_files(commits)}
-    before = {**repository.index_entries(repository_paths.values()), **created}
+    ours = {
+        repository_paths[path]: IndexEntry(*change.entry_before)
+        for path, change in replaced.items()
+        if path in repository_paths and any(change.entry_before)
+    }
+    before = {**repository.index_entries(repository_paths.values()), **ours, **created}
     modes = {path: NEW_FILE if name in created else before[name].mode for path, name in repository_paths.items()}
     made = commit_series(checkout, commits, lambda path: (modes[path], repository_paths[path]))
     if signing.wanted:

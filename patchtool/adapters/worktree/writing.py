@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from patchtool.adapters.files import LOCK_TIMEOUT, uninterrupted
+from patchtool.adapters.files import LOCK_TIMEOUT
 from patchtool.adapters.git.commits import PatchCommit, WriteResult, digest
-from patchtool.adapters.git.repository import IndexEntry, Repository, is_own_branch
-from patchtool.adapters.worktree.applied_state import NOTHING, AppliedState, applied_state, read_originals
-from patchtool.adapters.worktree.journal import Applied, Journal
-from patchtool.adapters.worktree.rollback import (
-    locked_worktree,
-    recover_locked,
-    refuse_locked_repository,
-    reopen,
-    roll_back,
-    unapply_locked,
-)
-from patchtool.adapters.worktree.swap import replace_files, stage_file
-from patchtool.adapters.worktree.write_plan import WritePlan, make_plan
-from patchtool.domain.errors import RefusedError
+from patchtool.adapters.git.repository import is_own_branch
+from patchtool.adapters.worktree.applied_state import NOTHING, AppliedState, applied_state
+from patchtool.adapters.worktree.blockers import refuse_blocked, staged_in
+from patchtool.adapters.worktree.changing import change_worktree, recover_locked
+from patchtool.adapters.worktree.journal import Journal
+from patchtool.adapters.worktree.locking import locked_worktree, reopen
+from patchtool.adapters.worktree.records import Applied
+from patchtool.adapters.worktree.transitions import plan_transition
+from patchtool.adapters.worktree.unapplying import taken_out
+from patchtool.adapters.worktree.write_plan import make_plan
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -66,7 +61,7 @@ def write(
     ref = f"refs/heads/{branch}" if commit and worktree.checkout else None
     target = _Target(digest(commits), ref, branch.rpartition("/")[2])
     # Most runs find the series applied: that needs no lock, no GitPython and no further process.
-    if not journal.pending() and not journal.unapplying() and _is_applied(worktree, journal.applied(), target):
+    if not journal.pending() and _is_applied(worktree, journal.applied(), target):
         return _result(worktree, journal.applied())
     with locked_worktree(worktree, lock_timeout) as current:
         return _write(current, journal, list(commits), target, upstream)
@@ -124,11 +119,8 @@ def _write_new(
     """Write the series where none is applied; the branch of an earlier one may be replaced if it has nothing else."""
     if not commits:
         return _result(worktree, None, notes=notes)
-    branch = target.branch
-    if branch and worktree.repository:
-        branch = worktree.repository.own_branch(branch, earlier.branch if earlier else None)
-    plan = make_plan(worktree, commits, branch, target.release, earlier)
-    _execute(worktree, journal, plan)
+    plan = make_plan(worktree, commits, _branch(worktree, target, earlier), target.release, earlier)
+    change_worktree(worktree, journal, plan_transition(worktree, None, plan))
     return _result(worktree, plan.applied, tuple(plan.contents), (*notes, *plan.notes))
 
 
@@ -141,55 +133,24 @@ def _replace(
     applied: Applied,
     state: AppliedState,
 ) -> WriteResult:
-    """Write the series in place of the one that is applied; if that fails, the one that was applied is written back."""
-    written = {change.path: worktree.raw(change.path) for change in applied.files}
-    originals = read_originals(worktree, applied)
-    undone = unapply_locked(worktree, journal, applied, state)
-    worktree = reopen(worktree)
-    try:
-        result = _write_new(worktree, journal, commits, target, notes)
-    except BaseException:
-        if state.kind == "intact":
-            again = replace(applied, head=worktree.head, head_branch=worktree.branch)
-            _execute(worktree, journal, WritePlan(again, originals, written))
-        raise
+    """Write the series in place of the one that is applied, as one change; if that fails, that one stays."""
+    goes = taken_out(worktree, journal, applied, state)
+    plan = None
+    if commits:
+        without = worktree.without_series(applied, goes.targets)
+        if repository := worktree.repository:
+            paths = {worktree.in_repository(change.path) for change in goes.applied.files}
+            refuse_blocked(worktree, staged_in(repository, paths))
+        plan = make_plan(without, commits, _branch(worktree, target, applied), target.release, goes.applied)
+    changed = change_worktree(worktree, journal, plan_transition(worktree, goes, plan))
     names = ", ".join(name for name, _ in applied.patches)
-    note = f"this replaces what an earlier run applied: {names}"
-    return result._replace(changed=tuple(sorted({*undone, *result.changed})), unchanged=False, notes=(*notes, note))
+    notes = (*notes, *(plan.notes if plan else ()), f"this replaces what an earlier run applied: {names}")
+    result = _result(worktree, plan.applied if plan else None, tuple(changed), notes)
+    return result._replace(unchanged=False)
 
 
-def _execute(worktree: Worktree, journal: Journal, plan: WritePlan) -> None:
-    refuse_locked_repository(worktree, plan.applied)
-    with uninterrupted():
-        _write_and_finish(worktree, journal, plan)
-
-
-def _write_and_finish(worktree: Worktree, journal: Journal, plan: WritePlan) -> None:
-    applied, repository = plan.applied, worktree.repository
-    journal.begin(applied, plan.originals)
-    try:
-        for change in applied.files:
-            content = plan.contents[change.path]
-            if content is not None:
-                mode = change.mode if change.mode_after is None else change.mode_after
-                stage_file(worktree.on_disk(change.path), content, mode)
-        replace_files(worktree, applied.files)
-        if repository and applied.branch:
-            _update_git(worktree, applied, repository, plan.replaces)
-    except BaseException:
-        roll_back(worktree, journal, applied)
-        if repository and plan.replaces and repository.branch_tip(str(applied.branch)) is None:
-            repository.create_branch(str(applied.branch), plan.replaces)
-        raise
-    journal.finish()
-
-
-def _update_git(worktree: Worktree, applied: Applied, repository: Repository, replaces: str) -> None:
-    branch, tip = str(applied.branch), applied.commits[-1]
-    if repository.head() != (applied.head_branch, applied.head):
-        raise RefusedError(f"HEAD of {worktree.root} moved while the series was written", hint="run it again")
-    entries = {worktree.in_repository(change.path): IndexEntry(*change.entry_after) for change in applied.files}
-    repository.update_index(entries)
-    if repository.branch_tip(branch) != tip:
-        repository.create_branch(branch, tip, replaces)
-    repository.set_head(branch, tip)
+def _branch(worktree: Worktree, target: _Target, earlier: Applied | None) -> str | None:
+    """Full name of the branch for the commits in this worktree of a clone."""
+    if target.branch is None or worktree.repository is None:
+        return target.branch
+    return worktree.repository.own_branch(target.branch, earlier.branch if earlier else None)

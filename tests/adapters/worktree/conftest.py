@@ -13,7 +13,7 @@ import pytest
 from patchtool.adapters.git.commits import PatchCommit
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
 BRANCH = "patchtool/v0.5.13"
@@ -72,7 +72,7 @@ class Lab:
         ]
 
 
-def patch(name: str, contents: dict[str, bytes]) -> PatchCommit:
+def patch(name: str, contents: Mapping[str, bytes | None]) -> PatchCommit:
     trailers = (("Patchtool-Patch", name), ("Patchtool-Digest", f"{len(name):064x}"))
     return PatchCommit(f"{name}: do it", "Because.", "Jörg Ångström <j@example.org>", trailers, contents)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from patchtool.adapters.worktree import open_worktree, read_applied, recover, unapply, write
-from patchtool.adapters.worktree.journal import Applied, FileChange
+from patchtool.adapters.worktree.records import Applied, FileChange
 from patchtool.domain.errors import RefusedError
 from patchtool.domain.objects import blob_id
 from tests.adapters.worktree.conftest import BRANCH, A, snapshot

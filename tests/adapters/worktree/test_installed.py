@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 
 from patchtool.adapters.worktree import open_worktree, recover, unapply, write
 from patchtool.adapters.worktree.installed import RecordEntry, entry_of, updated
-from tests.adapters.worktree.conftest import BRANCH, Lab, die_at, snapshot
+from tests.adapters.worktree.conftest import BRANCH, Lab, die_at, patch, snapshot
 
 NAMES = ["sglang/srt/a.py", "sglang/srt/with, comma.py", 'sglang/srt/with "quotes".py', "sglang/srt/ä.py", "a"]
 LINES = st.lists(st.sampled_from(NAMES), unique=True, max_size=5)
@@ -55,6 +56,23 @@ def test_file_that_is_deleted_has_no_line() -> None:
     assert updated(before, {"a": (entry_of(b"one"), RecordEntry())}) == record([], {}, "\n")
 
 
+@given(LINES, st.sets(st.sampled_from(NAMES)), st.sampled_from(["\n", "\r\n"]), st.booleans())
+def test_lines_of_deleted_files_come_back_where_they_were(
+    names: list[str], deleted: set[str], ending: str, last: bool
+) -> None:
+    contents = {name: name.encode() for name in NAMES}
+    before = record(names, contents, ending)
+    before = before if last else before.rstrip(b"\r\n")
+    changes = {name: (entry_of(contents[name]), RecordEntry()) for name in deleted & set(names)}
+    changes["new"] = (RecordEntry(), entry_of(b"new"))
+    lines = enumerate(before.splitlines(keepends=True))
+    places = {name: (number, line.decode()) for (number, line), name in zip(lines, names)}
+    written = updated(before, changes, places)
+    assert entries(written).keys() == {*names, "new", "sglang-1.dist-info/RECORD"} - changes.keys() | {"new"}
+    back = updated(written, {name: pair[::-1] for name, pair in changes.items()}, places)
+    assert back == before if last else back.rstrip(b"\r\n") == before
+
+
 @pytest.mark.parametrize("algorithm", ["sha256", "sha384", "sha512"])
 def test_algorithm_of_the_installer_is_kept(algorithm: str) -> None:
     entry = entry_of(b"one", RecordEntry(f"{algorithm}=", "0"))
@@ -75,6 +93,22 @@ def _site(lab: Lab, name: str) -> Path:
 def _untrue(root: Path) -> list[str]:
     listed = entries((root / "sglang-0.5.13.dist-info/RECORD").read_bytes())
     return [name for name, entry in listed.items() if entry.hash and not entry.describes((root / name).read_bytes())]
+
+
+def test_record_of_another_distribution_stays(lab: Lab) -> None:
+    root = _site(lab, "site")
+    other = root / "sglang_router-1.0.dist-info"
+    other.mkdir()
+    (other / "RECORD").write_bytes(b"sglang_router/__init__.py,,\n")
+    path = "python/sglang/srt/new.py"
+    write(
+        open_worktree(root),
+        [replace(patch("new", {path: b"new\n"}), added=frozenset({path}))],
+        commit=False,
+        branch=BRANCH,
+    )
+    assert b"sglang/srt/new.py" in (root / "sglang-0.5.13.dist-info/RECORD").read_bytes()
+    assert (other / "RECORD").read_bytes() == b"sglang_router/__init__.py,,\n"
 
 
 @pytest.mark.parametrize("verb", ["write", "unapply"])

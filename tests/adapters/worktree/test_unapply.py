@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
 
 from patchtool.adapters.worktree import applied_state, open_worktree, read_applied, read_originals, unapply, write
 from patchtool.domain.errors import EnvironmentFault, ExitCode, RefusedError
-from tests.adapters.worktree.conftest import BRANCH, FILES, A, B, snapshot
+from patchtool.domain.objects import blob_id
+from tests.adapters.worktree.conftest import BRANCH, FILES, A, B, patch, snapshot
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -137,7 +139,9 @@ def test_damaged_record_is_reported(lab: Lab, damage: bytes) -> None:
 def test_damaged_original_is_reported_before_any_change(lab: Lab) -> None:
     root = _applied(lab)
     worktree = open_worktree(root)
-    (worktree.state_dir / "originals/1").write_bytes(b"half of it")
+    applied = read_applied(worktree)
+    assert applied
+    (worktree.state_dir / applied.files[1].original).write_bytes(b"half of it")
     before = snapshot(root)
     with pytest.raises(EnvironmentFault, match=r"original of .*lich\.py is missing"):
         unapply(worktree)
@@ -146,7 +150,11 @@ def test_damaged_original_is_reported_before_any_change(lab: Lab) -> None:
 
 @pytest.mark.parametrize(
     ("was", "becomes"),
-    [("originals/0", "../../../secret"), (A, "python/../../secret"), (A, "/etc/hostname")],
+    [
+        (f"originals/{blob_id(FILES['sglang/srt/a.py'])}", "../../../secret"),
+        (A, "python/../../secret"),
+        (A, "/etc/hostname"),
+    ],
 )
 def test_record_with_paths_outside_of_the_tree_is_refused(lab: Lab, was: str, becomes: str) -> None:
     root = lab.package(lab.folder / "wheel").parent
@@ -157,7 +165,7 @@ def test_record_with_paths_outside_of_the_tree_is_refused(lab: Lab, was: str, be
     before = snapshot(root)
     with pytest.raises(RefusedError):
         unapply(open_worktree(root))
-    assert not (root / ".patchtool/undo").exists()
+    assert not (root / ".patchtool/journal.json").exists()
     assert {k: v for k, v in snapshot(root).items() if not k.endswith(".pid")} == before
 
 
@@ -182,3 +190,59 @@ def test_files_restored_by_other_means_are_written_again(lab: Lab, restored: str
     assert snapshot(root) == wanted
     assert unapply(open_worktree(root)) == [A, B]
     assert lab.git(root, "status", "--porcelain") == ""
+
+
+TWENTY = b"".join(b"line_%d = %d\n" % (number, number) for number in range(20))
+
+
+def _edited_far_away(lab: Lab, *, commit: bool) -> tuple[Path, bytes]:
+    """A tree whose patched file has an edit of the user's in other lines; and that file with the edit alone."""
+    root = lab.checkout()
+    (root / A).write_bytes(TWENTY)
+    lab.git(root, "commit", "-qam", "longer")
+    series = [patch("first", {A: TWENTY.replace(b"line_2 = 2\n", b"line_2 = 'two'\nadded = 1\n")})]
+    write(open_worktree(root), series, commit=commit, branch=BRANCH)
+    mine = b"line_15 = 15  # mine\n"
+    (root / A).write_bytes((root / A).read_bytes().replace(b"line_15 = 15\n", mine))
+    return root, TWENTY.replace(b"line_15 = 15\n", mine)
+
+
+@pytest.mark.parametrize("commit", [True, False])
+def test_unapply_keeps_an_edit_of_other_lines(lab: Lab, *, commit: bool) -> None:
+    root, wanted = _edited_far_away(lab, commit=commit)
+    assert unapply(open_worktree(root)) == [A]
+    assert (root / A).read_bytes() == wanted
+    assert lab.git(root, "branch", "--format=%(refname:short)") == "main"
+    assert lab.git(root, "status", "--porcelain") == f"M {A}", "not staged"
+    assert read_applied(open_worktree(root)) is None
+    assert not (root / ".git/patchtool/originals").exists()
+
+
+def test_edit_that_is_staged_is_not_taken_along(lab: Lab) -> None:
+    root, wanted = _edited_far_away(lab, commit=True)
+    lab.git(root, "add", A)
+    before = snapshot(root)
+    with pytest.raises(RefusedError, match="and staged") as caught:
+        unapply(open_worktree(root))
+    assert snapshot(root) == before
+    subprocess.run(str(caught.value.hint).partition(";")[0], shell=True, check=True)
+    assert unapply(open_worktree(root)) == [A]
+    assert (root / A).read_bytes() == wanted
+
+
+@pytest.mark.parametrize("commit", [True, False])
+def test_commands_of_a_refused_unapply_lead_on(lab: Lab, *, commit: bool) -> None:
+    root = _applied(lab, commit=commit)
+    edits = {A: b"def alpha():\n    return 11\n", B: b"mine = 1\n"}
+    for path, edit in edits.items():
+        (root / path).write_bytes(edit)
+    for path in edits:
+        with pytest.raises(RefusedError, match="in lines of the series") as caught:
+            unapply(open_worktree(root))
+        move, copy, _ = str(caught.value.hint).split("; ")
+        subprocess.run(f"{move} && {copy}", shell=True, check=True)
+        assert (root / f"{path}.edited").read_bytes() == edits[path]
+    assert unapply(open_worktree(root)) == [A, B]
+    assert {path: (root / path).read_bytes() for path in (A, B)} == {
+        path: FILES[path.removeprefix("python/")] for path in (A, B)
+    }

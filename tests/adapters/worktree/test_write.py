@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from patchtool.adapters.worktree import applied_state, open_worktree, read_applied, swap, unapply, write, writing
+from patchtool.adapters.worktree import applied_state, changing, open_worktree, read_applied, swap, unapply, write
 from patchtool.domain.errors import RefusedError
 from tests.adapters.worktree.conftest import BRANCH, A, B, patch, snapshot
 
@@ -139,13 +139,13 @@ assert not foreign, foreign
 def test_commit_made_during_the_write_is_kept(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     root = lab.checkout()
     before = snapshot(root)
-    real = swap.replace_files
+    real = swap.change_files
 
-    def meanwhile(*args: Any) -> None:
+    def meanwhile(*args: Any) -> list[str]:
         lab.git(root, "commit", "-q", "--allow-empty", "-m", "mine")
-        real(*args)
+        return real(*args)
 
-    monkeypatch.setattr(writing, "replace_files", meanwhile)
+    monkeypatch.setattr(changing, "change_files", meanwhile)
     with pytest.raises(RefusedError, match="moved while"):
         _write(lab, root)
     assert lab.git(root, "log", "-1", "--format=%s") == "mine"
@@ -155,13 +155,13 @@ def test_commit_made_during_the_write_is_kept(lab: Lab, monkeypatch: pytest.Monk
 
 def test_file_edited_during_the_write_is_kept(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     root = lab.package(lab.folder / "site-packages").parent
-    real = swap.replace_files
+    real = swap.change_files
 
-    def meanwhile(*args: Any) -> None:
+    def meanwhile(*args: Any) -> list[str]:
         (root / AT).write_bytes(b"mine = 1\n")
-        real(*args)
+        return real(*args)
 
-    monkeypatch.setattr(writing, "replace_files", meanwhile)
+    monkeypatch.setattr(changing, "change_files", meanwhile)
     with pytest.raises(RefusedError, match=r"a\.py"):
         _write(lab, root)
     assert (root / AT).read_bytes() == b"mine = 1\n"
