@@ -88,6 +88,11 @@ def _formatted(report: Report, options: OutputOptions, markdown: bool) -> str:
         text = report_text(report, verbose=options.verbose, quiet=options.quiet, color=color)
         # A diff goes into a file as it is, with upstream's bytes; a terminal must not obey them.
         return text if report.kind == "diff" and not sys.stdout.isatty() else shown(text, color=color)
+    text = _survey(report, options, markdown=markdown, color=color)
+    return without_commands(text) + report.text if report.text else text
+
+
+def _survey(report: Report, options: OutputOptions, *, markdown: bool, color: bool) -> str:
     if markdown:
         from patchtool.cli.reports.markdown import survey_markdown
 

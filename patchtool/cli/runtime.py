@@ -83,19 +83,19 @@ def exclude(hint: str, **given: object) -> None:
         raise InputError(f"{' and '.join(f'--{name}' for name in given)} exclude each other", hint=hint)
 
 
-def page_target(html: str | None) -> Path | None:
-    """Check where the HTML page goes before anything slow starts.
+def file_target(option: str, text: str | None) -> Path | None:
+    """Check where a file goes before anything slow starts.
 
     Raises:
         InputError: No file can be written there.
     """
-    if html is None:
+    if text is None:
         return None
-    target = Path(html).resolve()
-    if html in ("", "-") or (target.exists() and not target.is_file()):
-        raise InputError(f"--html {html or repr(html)} is not a file", hint="name a file, such as survey.html")
+    target = Path(text).resolve()
+    if text in ("", "-") or (target.exists() and not target.is_file()):
+        raise InputError(f"{option} {text or repr(text)} is not a file", hint="name a file that can be written")
     if not target.parent.is_dir():
-        raise InputError(f"--html {html}: there is no folder {target.parent}", hint=f"mkdir -p {target.parent}")
+        raise InputError(f"{option} {text}: there is no folder {target.parent}", hint=f"mkdir -p {target.parent}")
     return target
 
 
@@ -110,21 +110,41 @@ def saved_run(tests: str, target: Path | None) -> Run | None:
     return read_run(Path(tests))
 
 
-def with_survey_page(report: Report, target: Path, run: Run | None) -> Report:
+def with_survey_outputs(
+    report: Report, run: Run | None, *, junit: Path | None, annotate: bool, target: Path | None
+) -> Report:
+    """Write a survey's JUnit XML and HTML page where they are wanted, and add annotations to its text."""
+    survey: Any = report.to_json()
+    if junit:
+        from patchtool.adapters.files import atomic_write
+        from patchtool.cli.reports.junit import survey_junit_xml
+
+        atomic_write(junit, survey_junit_xml(survey))
+    if target is not None:
+        report = _with_survey_page(report, survey, target, run)
+    if annotate:
+        from patchtool.cli.reports.github import survey_annotations
+
+        report = report._replace(text=survey_annotations(survey))
+    return report
+
+
+def _with_survey_page(report: Report, survey: Any, target: Path, run: Run | None) -> Report:
     """Write a survey's HTML page; the report names it and replaces the matrix by its headline."""
     from patchtool.cli.page import survey_page
     from patchtool.cli.reports.run_summary import run_headline
     from patchtool.cli.reports.survey_proofs import with_proofs
     from patchtool.cli.reports.survey_summary import headline
 
-    survey: Any = report.to_json()
     survey = with_proofs(survey, run) if run else survey
     lines = [*report.headline.splitlines(), f"{headline(survey)}.", *([f"{run_headline(run)}."] if run else [])]
     report = report._replace(kind="none", notes=tuple(survey["notes"]), headline="\n".join(lines))
     return _with_page(report, target, survey_page(survey, run))
 
 
-def with_test_outputs(report: Report, matrix: MatrixRun, *, junit: str, annotate: bool, target: Path | None) -> Report:
+def with_test_outputs(
+    report: Report, matrix: MatrixRun, *, junit: Path | None, annotate: bool, target: Path | None
+) -> Report:
     """Add the text of a run to its report, and write JUnit XML and the HTML page where they are wanted."""
     from patchtool.cli.reports.run import run_of
     from patchtool.cli.reports.run_text import run_text
@@ -135,7 +155,7 @@ def with_test_outputs(report: Report, matrix: MatrixRun, *, junit: str, annotate
         from patchtool.adapters.files import atomic_write
         from patchtool.cli.reports.junit import junit_xml
 
-        atomic_write(Path(junit), junit_xml(run))
+        atomic_write(junit, junit_xml(run))
     text = run_text(run, verbose=options.output.verbose, color=output.use_color(options.output))
     if annotate:
         from patchtool.cli.reports.github import github_annotations
