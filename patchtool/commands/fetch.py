@@ -28,6 +28,7 @@ def fetch(session: Session, wanted: Sequence[str]) -> Report:
         wanted: Releases, commits, or paths of artifacts; the pin where empty.
     """
     pin = session.project.pin
+    session.store.repair(lock_timeout=session.lock_timeout)
     rows: list[documents.FetchedRelease] = []
     outcomes: list[str] = []
     for text in wanted or (pin.release.tag,):

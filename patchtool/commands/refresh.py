@@ -51,7 +51,7 @@ def _refresh(session: Session, project: Project, names: Sequence[str]) -> Report
     if rendering.exit_code >= ExitCode.CONFLICT:
         return report
     with session.store.writing(session.lock_timeout):
-        text = save_rendering(session.store.git, stored, rendering)
+        text = save_rendering(session.store.git, project.root, stored, rendering)
     changed = write_all(project.root, {LOCK: write_lock(record(session, stored, rendering))})
     headline = f"{LOCK} records {stored.release}" if changed else f"{LOCK} is up to date, nothing to do"
     return report._replace(headline=headline, text=text, extra={"range_diff": text})

@@ -114,6 +114,10 @@ def _select_releases(
     newest = Release.parse(until) if until else None
     selected = sorted(r for r in known if (oldest is None or r >= oldest) and (newest is None or r <= newest))
     if not selected:
+        if notes and not known:
+            raise EnvironmentFault(
+                "there is no release to survey", cause="; ".join(notes), hint="patchtool fetch RELEASE"
+            )
         raise InputError("there is no release to survey", hint="name some, or widen --since and --until")
     return selected, notes
 

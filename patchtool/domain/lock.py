@@ -106,11 +106,11 @@ class Lock(NamedTuple):
         Raises:
             InputError: It has another version, or was edited.
         """
-        if document.get("version") != VERSION:
-            raise InputError(
-                f"{where}: unknown version {document.get('version')!r} of the lock",
-                hint="patchtool refresh rewrites it",
-            )
+        version = document.get("version")
+        if isinstance(version, int) and version > VERSION:
+            raise InputError(f"{where} is of version {version}, which a newer patchtool wrote", hint="use that one")
+        if version != VERSION:
+            raise InputError(f"{where} has no version of a lock: {version!r}", hint=unreadable_hint(where))
         try:
             releases = {
                 Release.parse(name): LockedRelease(
@@ -120,10 +120,13 @@ class Lock(NamedTuple):
             }
             pin = Release.parse(document["pin"]) if document.get("pin") else None
         except (KeyError, TypeError, AttributeError, ValueError) as error:
-            raise InputError(
-                f"{where}: malformed lock", cause=repr(error), hint="patchtool refresh rewrites it"
-            ) from None
+            raise InputError(f"{where}: malformed lock", cause=repr(error), hint=unreadable_hint(where)) from None
         return cls(pin, releases)
+
+
+def unreadable_hint(where: str) -> str:
+    """What to do about a lock that cannot be read; nothing overwrites it, since it has reviews and proofs."""
+    return f"git checkout -- {where} restores it; rm {where}, then patchtool refresh, begins one without its reviews"
 
 
 def _patch_table(patch: LockedPatch) -> dict[str, Any]:

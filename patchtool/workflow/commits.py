@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from patchtool.adapters.git.commits import PatchCommit, import_stream
 from patchtool.adapters.git.plumbing import Git
@@ -84,18 +87,20 @@ def commit_patches(git: Git, base: str, commits: Sequence[PatchCommit]) -> list[
     return git.run("fast-import", "--quiet", "--done", "--date-format=raw", stdin=stream).stdout.decode().split()
 
 
-def save_rendering(git: Git, stored: StoredRelease, rendering: Rendering) -> str:
-    """Commit a rendering in the store, under the ref of its release.
+def save_rendering(git: Git, root: Path, stored: StoredRelease, rendering: Rendering) -> str:
+    """Commit a rendering in the store, under the ref of the project and its release.
 
     Args:
-        git: The store.
+        git: The store, which projects share.
+        root: The project's folder.
         stored: The release that it was rendered on.
         rendering: The series.
 
     Returns:
         ``git range-diff`` of the rendering saved before and this one; empty if there is none or nothing changed.
     """
-    ref = f"refs/rendered/{stored.release.slug}"
+    project = hashlib.sha256(os.fsencode(root.resolve())).hexdigest()[:16]
+    ref = f"refs/rendered/{project}/{stored.release.slug}"
     before = git.run("rev-parse", "--quiet", "--verify", ref, check=False).stdout.decode().strip()
     tip = commit_rendering(git, stored, rendering)
     if tip == before:
@@ -112,5 +117,22 @@ def range_diff(git: Git, old: tuple[str, str], new: tuple[str, str]) -> str:
         old: Ids of the release's commit and of the rendering's last.
         new: The same of the other rendering.
     """
+    if old[0] == old[1] or new[0] == new[1]:  # git takes no empty range
+        return _one_sided(git, *old, gone=True) + _one_sided(git, *new, gone=False)
     ranges = [f"{base}..{tip}" for base, tip in (old, new)]
     return git.run("range-diff", "--no-color", *ranges).stdout.decode("utf-8", "surrogateescape")
+
+
+def _one_sided(git: Git, base: str, tip: str, *, gone: bool) -> str:
+    """The commits of a range that has no counterpart, as ``git range-diff`` lists them."""
+    listed = git.run("log", "--reverse", "--format=%h %s", f"{base}..{tip}", "--").stdout.decode(
+        "utf-8", "surrogateescape"
+    )
+    lines = []
+    for number, line in enumerate(listed.splitlines(), 1):
+        commit, _, subject = line.partition(" ")
+        none = "-" * len(commit)
+        lines.append(
+            f"{number}:  {commit} < -:  {none} {subject}" if gone else f"-:  {none} > {number}:  {commit} {subject}"
+        )
+    return "".join(f"{line}\n" for line in lines)

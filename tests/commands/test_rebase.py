@@ -208,6 +208,7 @@ def test_executable_target_keeps_its_mode_in_every_rendering(upstream: SmallUpst
     compared = upstream.run("diff", "--range", "1.1..1.2").out
     assert "mode change" not in compared
     assert "old mode" not in compared
-    git = ["git", "--git-dir", str(upstream.folder / "store"), "ls-tree", "refs/rendered/v1.1", "--", CACHE]
-    listed = subprocess.run(git, capture_output=True, text=True, check=True).stdout
+    git = ["git", "--git-dir", str(upstream.folder / "store")]
+    (ref,) = subprocess.check_output([*git, "for-each-ref", "--format=%(refname)", "refs/rendered"], text=True).split()
+    listed = subprocess.check_output([*git, "ls-tree", ref, "--", CACHE], text=True)
     assert listed.startswith("100755 ")

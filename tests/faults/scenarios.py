@@ -117,7 +117,7 @@ class World:
         return "\n".join(
             line
             for line, (place, _, tag) in zip(lines, places)
-            if place.endswith("refs/rendered") or (place.endswith(kept) and tag in both)
+            if "refs/rendered/" in place or (place.endswith(kept) and tag in both)
         )
 
     def _git(self, name: str, *argv: str) -> str:

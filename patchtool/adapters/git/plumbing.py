@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 # Nothing newer is used; the ownership checks of 2.35 were backported to every maintained 2.34.
 LOWEST_GIT = (2, 34)
+# What git says of a pack or an object that was truncated.
+_DAMAGE = re.compile(r"packfile .* (does not match|cannot be|is far too|truncated)|corrupt|nonexistent object|is empty")
 REGULAR = frozenset({"100644", "100755"})
 # From this many paths on, listing the whole tree is cheaper than a command line that may be too long.
 _WHOLE_TREE = 500
@@ -93,8 +95,10 @@ class Git:
         try:
             env = {**sealed_environment(), **self._variables}
             return run([*self._argv, *args], stdin=stdin, env=env, check=check, cwd=self.work_tree)
-        except EnvironmentFault:
+        except EnvironmentFault as fault:
             check_git_version()  # a git that is missing or too old is the better explanation
+            if fault.cause and _DAMAGE.search(fault.cause):
+                fault.hint = "patchtool fetch repairs a store that is not whole"
             raise
 
     def write_files_raw(self) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from patchtool.adapters.project.metadata import read_patch
 from patchtool.domain.errors import InputError, PatchtoolError, RefusedError
 from patchtool.domain.kinds import source_files
-from patchtool.domain.lock import Lock
+from patchtool.domain.lock import Lock, unreadable_hint
 from patchtool.domain.patch import PatchInfo
 from patchtool.domain.pin import EXAMPLE, GitSource, Pin, parse_git_reference, parse_pin
 from patchtool.domain.series import SeriesEntry, parse_series
@@ -137,7 +137,13 @@ class Project:
             InputError: The file is not a lock that patchtool wrote.
         """
         path = self.root / LOCK
-        return Lock.from_document(parse_toml(path.read_bytes(), str(path)), str(path)) if path.exists() else Lock()
+        if not path.exists():
+            return Lock()
+        try:
+            document = parse_toml(path.read_bytes(), str(path))
+        except InputError as error:
+            raise InputError(error.message, cause=error.cause, hint=unreadable_hint(str(path))) from None
+        return Lock.from_document(document, str(path))
 
 
 def _is_patch(folder: Path) -> bool:

@@ -12,6 +12,7 @@ from patchtool.adapters.git.commit_tree import CommitTree
 from patchtool.adapters.git.plumbing import Git, check_git_version
 from patchtool.adapters.git.remote import Remote
 from patchtool.adapters.git.stale_locks import remove_stale_files
+from patchtool.adapters.store.damage import is_damaged, remove_damaged
 from patchtool.adapters.store.records import StoredArtifact, StoredRelease, read_record, tree_of, write_record
 from patchtool.domain.errors import EnvironmentFault, InputError, RefusedError
 from patchtool.domain.release import Release
@@ -156,6 +157,12 @@ class Store:
                 with suppress(EnvironmentFault):  # the next run that writes removes it
                     self.git.run("update-ref", "-d", incoming)
 
+    def repair(self, *, lock_timeout: float = LOCK_TIMEOUT) -> None:
+        """Remove what is not whole, so that it is fetched again; nothing where there is no store."""
+        if self.exists() and is_damaged(self.path):
+            with self.writing(lock_timeout):
+                pass  # which removes it
+
     def record_yanked(
         self, release: Release, reasons: Mapping[str, str | None], *, lock_timeout: float = LOCK_TIMEOUT
     ) -> None:
@@ -248,6 +255,7 @@ class Store:
     def _initialise(self) -> None:
         """Create the store, or complete one whose creation was killed; no other run writes while the lock is held."""
         remove_stale_files(self.path)
+        remove_damaged(self.path)
         if not self.exists():
             # Explicit, because a later git changes the default object format and with it every id.
             options = ("--quiet", "--bare", "--template=", "--initial-branch=main", "--object-format=sha1")

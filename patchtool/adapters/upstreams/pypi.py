@@ -72,6 +72,12 @@ class PyPI:
         """List the files of a release in all locations."""
         artifacts = [artifact for other, artifact in self._listing(project) if other == release]
         if not artifacts:
+            if self.notes:  # a location that cannot be read may have it
+                raise EnvironmentFault(
+                    f"{project} {release} was not found, and not every location could be asked",
+                    hint=NO_NETWORK,
+                    cause="; ".join(self.notes),
+                )
             raise unknown_release(project, release, self.releases(project), "the index")
         return cheapest_first(map(_hashed, artifacts))
 
