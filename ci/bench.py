@@ -24,6 +24,7 @@ from patchtool.adapters.store.store import default_path
 from patchtool.adapters.upstreams.pypi import PyPI
 from patchtool.domain.release import Release
 
+RELEASES = "refs/distributions/sglang/python/sglang/releases"
 ROOT = Path(__file__).resolve().parents[1]
 REWRITE = """
 import sys, zipfile
@@ -225,7 +226,7 @@ class Bench:
 
     def rebasing(self) -> list[Figure]:
         """The series onto the next release, against git rebase of the same commits on the same repository."""
-        releases = git("for-each-ref", "--format=%(refname:lstrip=2)", "refs/releases", cwd=self.store).split()
+        releases = git("for-each-ref", "--format=%(refname:lstrip=-1)", RELEASES, cwd=self.store).split()
         later = sorted(Release.parse(r) for r in releases if "post" not in r)
         target = next((r.tag for r in later if r > Release.parse(self.pinned())), None)
         if target is None:
@@ -233,7 +234,7 @@ class Bench:
         repository = self.folder / "rebase"
         self.pristine()
         git("clone", "-q", str(self.tree), str(repository), cwd=self.folder)
-        git("fetch", "-q", str(self.store), f"refs/releases/{target}:refs/heads/next", cwd=repository)
+        git("fetch", "-q", str(self.store), f"{RELEASES}/{target}:refs/heads/next", cwd=repository)
         git("checkout", "-q", "-b", "series", self.base, cwd=repository)
         git("am", "-q", *map(str, sorted(self.mail.iterdir())), cwd=repository)
         tip = git("rev-parse", "HEAD", cwd=repository)

@@ -21,7 +21,9 @@ def blobs(store: str, patches: str) -> list[str]:
     targets = {t for p in Path(patches).glob("*/patch.toml") for t in tomllib.loads(p.read_text())["targets"]}
     git = ["git", "--git-dir", store]
     refs = subprocess.run(
-        [*git, "for-each-ref", "--format=%(objectname)", "refs/releases"], capture_output=True, check=True
+        [*git, "for-each-ref", "--format=%(objectname)", "refs/distributions/sglang/python/sglang/releases"],
+        capture_output=True,
+        check=True,
     )
     wanted = "".join(f"{commit}:{path}\n" for commit in refs.stdout.decode().split() for path in sorted(targets))
     told = subprocess.run([*git, "cat-file", "--batch-check"], input=wanted.encode(), capture_output=True, check=True)

@@ -16,14 +16,13 @@ from libcst.codemod import CodemodCommand, SkipFile
 from patchtool.adapters.project.project import Project, open_project
 from patchtool.domain.kinds import kind_of
 from patchtool.domain.objects import blob_id
+from patchtool.domain.package import Package
 from patchtool.domain.patch import Judgement, PatchInfo
 from patchtool.domain.state import State
 from patchtool.semantic.judge import judge_patch
 from patchtool.semantic.load import load_codemod
 from patchtool.semantic.vocabulary.patch import SemanticPatch
 from patchtool.semantic.vocabulary.renames import Rename
-
-_ROOT = "python/"
 
 
 class Conflict(Exception):
@@ -51,11 +50,12 @@ class PatchCommand(CodemodCommand):
             Conflict: The patch cannot be applied to this tree.
         """
         file = Path(self.context.filename or "").absolute()
-        target = next((t for t in self.info.targets if file.as_posix().endswith(f"/{t.removeprefix(_ROOT)}")), None)
+        package = self.project.package
+        target = next((t for t in self.info.targets if file.as_posix().endswith(f"/{package.installed(t)}")), None)
         if target is None:
             raise SkipFile(f"no target of {self.info.name}")
-        base = file.parents[target.removeprefix(_ROOT).count("/")]
-        files = FilesAround(base, {target: tree.bytes})
+        base = file.parents[package.installed(target).count("/")]
+        files = FilesAround(base, {target: tree.bytes}, package)
         self._check_required(files)
         judgement = _judge_files(self.info, self.patch, files)[target]
         for note in judgement.notes:
@@ -95,7 +95,7 @@ def _judge_files(info: PatchInfo, patch: type[SemanticPatch], files: FilesAround
             raise Conflict(f"{judgement.state.value} ({judgement.reason}): {judgement.detail}")
     if len(info.targets) > 1:
         written = {path: data for judgement in judgements.values() for path, data in judgement.contents.items()}
-        whole = judge_patch(info, patch, FilesAround(files.base, {**files.contents, **written}), None)
+        whole = judge_patch(info, patch, FilesAround(files.base, {**files.contents, **written}, files.package), None)
         if whole.state is not State.LANDED:
             raise Conflict(f"after writing: {whole.state.value} ({whole.reason}): {whole.detail}")
     return judgements
@@ -107,15 +107,17 @@ class FilesAround:
     Args:
         base: The folder that has the package.
         contents: Files by their path in the git layout, in the place of those on disk; None for a deleted one.
+        package: The package.
     """
 
-    def __init__(self, base: Path, contents: Mapping[str, bytes | None]) -> None:
+    def __init__(self, base: Path, contents: Mapping[str, bytes | None], package: Package) -> None:
         self.base = base
+        self.package = package
         self.contents = contents
 
     def read(self, path: str) -> bytes | None:
         """The file's bytes, or None where it does not exist."""
-        file = self.base / path.removeprefix(_ROOT)
+        file = self.base / self.package.installed(path)
         return self.contents[path] if path in self.contents else file.read_bytes() if file.is_file() else None
 
     def blob_ids(self, paths: Iterable[str]) -> Mapping[str, str]:

@@ -8,7 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import platformdirs
@@ -19,9 +19,11 @@ from patchtool.adapters.files import locked
 from patchtool.adapters.store.store import Store
 from patchtool.adapters.upstreams.pypi import PyPI
 from patchtool.domain.release import Release
+from patchtool.emulation import PACKAGE as SGLANG
 
 Wheel = Callable[..., Path]
 Stored = Callable[[str], Store]
+WheelsOf = Callable[[str, Sequence[str]], Path]
 
 # A busy machine must not fail a test.
 settings.register_profile("patchtool", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -103,6 +105,25 @@ def _download(folder: Path, version: str, python: str, machine: str) -> Path:
 
 
 @pytest.fixture(scope="session")
+def wheels_of(test_cache: Path) -> WheelsOf:
+    """A folder with the pure wheels of some releases of a distribution, each downloaded at most once."""
+
+    def find(distribution: str, versions: Sequence[str]) -> Path:
+        folder = test_cache / "wheels" / distribution
+        with locked(test_cache / "lock", 3600), _user_environment():
+            folder.mkdir(parents=True, exist_ok=True)
+            for version in versions:
+                if not any(folder.glob(f"{distribution}-{version}-*.whl")):
+                    _require_downloads(f"{distribution} {version}")
+                    index = PyPI()
+                    artifacts = index.artifacts(distribution, Release(version))
+                    index.download(next(each for each in artifacts if each.filename.endswith("-any.whl")), folder)
+        return folder
+
+    return find
+
+
+@pytest.fixture(scope="session")
 def installed(test_cache: Path) -> Callable[[str], Path]:
     """A folder with a distribution as pip installs it, without its dependencies; downloaded at most once."""
 
@@ -151,7 +172,7 @@ def source_archive(test_cache: Path) -> Path:
 def stored(tmp_path_factory: pytest.TempPathFactory, wheel: Wheel) -> Stored:
     """A store with the named release imported; all xdist workers of a run share it."""
     base = tmp_path_factory.getbasetemp()
-    store = Store((base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "store.git")
+    store = Store((base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "store.git", SGLANG)
 
     def stored_release(version: str) -> Store:
         path = wheel(version)

@@ -9,7 +9,7 @@ from pathlib import Path
 from patchtool.domain.errors import RefusedError
 
 LARGEST_FILE = 64 * 1024**2
-"""Bytes; the source files of SGLang are below 1 MiB."""
+"""Bytes; source files are usually below 1 MiB."""
 _HEAD = 1024**2
 
 

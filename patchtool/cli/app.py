@@ -16,7 +16,7 @@ from patchtool.cli.verbs.parameters import Group
 app = typer.Typer(
     name="patchtool",
     cls=Group,
-    help="Keep a fork of SGLang on Ascend NPUs alive: semantic patches, with proof.",
+    help="Keep a fork of a fast-moving Python project alive: semantic patches, with proof.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,

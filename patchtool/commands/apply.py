@@ -27,7 +27,7 @@ class ApplyOptions(NamedTuple):
 
     Args:
         output: Where to create the patched tree.
-        tree: A folder with SGLang to patch instead.
+        tree: A folder with the package to patch instead.
         only: Names of the patches to apply; all where empty.
         skip: Names of patches to leave out.
         dry_run: Whether to write nothing.
@@ -96,7 +96,7 @@ def _to_output(session: Session, options: ApplyOptions) -> Report:
 
 def _default_output(session: Session, release: Release) -> Path:
     """``build`` in the project, or in the working directory where there is none, relative to it if possible."""
-    path = Path("build") / f"sglang-{release.slug}"
+    path = Path("build") / f"{session.project.pin.project}-{release.slug}"
     root, cwd = session.project.root, Path.cwd()
     if session.project.packaged or root == cwd:
         return path

@@ -26,7 +26,7 @@ def explain(session: Session, name: str, *, on: str | None, tree: Path | None) -
         session: The run.
         name: The patch.
         on: A release instead of the pin.
-        tree: A folder with SGLang instead of a release.
+        tree: A folder with the package instead of a release.
     """
     project = session.project
     select_patches(project.patches, (name,))

@@ -92,7 +92,7 @@ def _new(session: Session, project: Project, name: str, source: str | None, tree
             raise _nothing(source, unstated)
         files = {"patch.toml": _metadata(changes, draft.targets).encode(), **draft.files}
     else:
-        metadata = _metadata(ChangeSet(()), ("python/sglang/TODO.py",))
+        metadata = _metadata(ChangeSet(()), (f"{project.package.folder}/TODO.py",))
         files = {"patch.toml": metadata.encode()}
         files |= {path: text.encode() for path, text in kind.blank(name).items()}
     contents = {f"patches/{name}/{path}": data for path, data in files.items()}
@@ -169,6 +169,6 @@ def _changes(session: Session, source: str, tree: Path | None) -> tuple[ChangeSe
     """Read a change, and the tree that it was made on."""
     path = Path(source)
     if not path.is_file():
-        return changes_in_commit(tree or Path.cwd(), source)
+        return changes_in_commit(tree or Path.cwd(), source, session.project.package)
     pinned = session.store.tree(pinned_release(session).commit)
-    return changes_in_diff(path.read_bytes(), pinned, source), pinned
+    return changes_in_diff(path.read_bytes(), pinned, source, session.project.package), pinned

@@ -9,7 +9,6 @@ from patchtool.adapters.project.project import LOCK, PIN, Project, write_lock
 from patchtool.adapters.project.proof_files import project_path, write_record
 from patchtool.adapters.project.transaction import write_all
 from patchtool.adapters.store.records import StoredRelease
-from patchtool.adapters.store.store import FOLDER
 from patchtool.domain.changelog import add_entry
 from patchtool.domain.errors import EnvironmentFault, ExitCode, InputError
 from patchtool.domain.patch import PatchInfo
@@ -59,6 +58,8 @@ def rebase(
     """
     session, named = _with_git(session, to)
     with session.changing("rebase") as project:
+        if not project.is_pinned:
+            project.start_without_pin()
         select_patches(project.patches, [*accepted, *(text.partition("=")[0] for text in at)])
         patches = _locate(project.patches, at)
         if accepted and not reason.strip():
@@ -98,7 +99,7 @@ def _with_git(session: Session, to: str) -> tuple[Session, str]:
         return session, to
     source, name = parse_git_reference(to)
     if not source.subdirectory:
-        source = source._replace(subdirectory=FOLDER)
+        source = source._replace(subdirectory=session.project.subdirectory)
     return replace(session, git=source), name
 
 
@@ -142,7 +143,7 @@ def _locate(patches: Sequence[PatchInfo], at: Sequence[str]) -> tuple[PatchInfo,
         path, _, symbol = scope.rpartition(":")
         if not name or not path.endswith(".py") or not symbol.replace(".", "").isidentifier():
             raise InputError(
-                f"--at {text!r} is not PATCH=path:Symbol", hint="for example mtp_tracking=python/sglang/x.py:Class"
+                f"--at {text!r} is not PATCH=path:Symbol", hint="for example my_patch=src/package/file.py:Class"
             )
         scopes[name] = scope
     return tuple(info.relocated(scopes.get(info.name, info.at)) for info in patches)

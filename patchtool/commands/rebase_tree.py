@@ -14,7 +14,6 @@ from patchtool.adapters.git.series_branch import (
     refuse_missing,
     series_below_head,
 )
-from patchtool.adapters.store.store import FOLDER
 from patchtool.adapters.worktree import Worktree
 from patchtool.domain.errors import ExitCode, InputError, RefusedError
 from patchtool.domain.rebase import RebasePlan, RebaseStep
@@ -51,7 +50,7 @@ def rebase_tree(session: Session, folder: Path, to: str, *, dry_run: bool) -> Re
     release = _release(to, commit)
     git = Git(checkout.common_dir)
     refuse_missing(checkout, commit, to, session.footprint)
-    rendering = render_series(session, CommitTree(git, commit, folder=FOLDER), release)
+    rendering = render_series(session, CommitTree(git, commit, folder=session.project.package.layout or "."), release)
     report = _report(worktree, series, rendering, release, commit)
     commits = patch_commits(rendering)
     if rendering.exit_code >= ExitCode.CONFLICT:
@@ -91,9 +90,10 @@ def _report(worktree: Worktree, series: CarriedSeries, rendering: Rendering, rel
 def _series(worktree: Worktree, folder: Path) -> CarriedSeries | None:
     if worktree.checkout is None:
         return None
-    if worktree.base != worktree.root / FOLDER:
+    package = worktree.upstream
+    if worktree.base != worktree.root / package.layout:
         raise RefusedError(
-            f"{folder} has the package at its root, not in {FOLDER}/ as upstream",
+            f"{folder} has the package in another folder than upstream, which has {package.folder}",
             hint="rebase --tree works in a clone of upstream",
         )
     return series_below_head(worktree.checkout)

@@ -21,8 +21,8 @@ def status(session: Session, *, on: str | None, tree: Path | None, installed: st
     Args:
         session: The run.
         on: A release instead of the pin.
-        tree: A folder with SGLang instead of a release.
-        installed: An interpreter, for the SGLang that it runs.
+        tree: A folder with the package instead of a release.
+        installed: An interpreter, for the package that it runs.
     """
     if tree is not None:
         return _on_tree(session, tree)
@@ -65,7 +65,7 @@ def _installed(session: Session, python: str) -> Report:
 
     project = session.project
     targets = [path for info in project.patches for path in info.targets]
-    running = ask_interpreter(python, project.pin.project, targets)
+    running = ask_interpreter(python, project.package, targets)
     report = _on_tree(session, running.package.parent, running)
     others = [copy for copy in running.copies if not running.package.samefile(Path(copy, running.package.name))]
     unused = tuple(f"another copy, which {python} does not run, is in {copy}" for copy in others)

@@ -27,7 +27,7 @@ ObjectId = Annotated[
 ]
 Digest = Annotated[str, Meta(pattern=r"^sha256:[0-9a-f]{64}$")]
 TreePath = Annotated[
-    str, Meta(pattern=r"^python/sglang/", description="In the git layout, relative to the tree's root.")
+    str, Meta(pattern=r"^[^/]+(/[^/]+)+$", description="In the git layout, relative to the tree's root.")
 ]
 PatchName = Annotated[str, Meta(pattern=r"^[a-z][a-z0-9_]*$")]
 StateName = Annotated[str, one_of(*(state.value for state in State))]

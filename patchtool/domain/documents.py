@@ -268,7 +268,7 @@ class PlannedRuns(TypedDict):
 
 
 class PlannedServer(TypedDict):
-    """A server of one tree, and what it is measured with; TREE in its variables is the folder with ``sglang/``."""
+    """A server of one tree, and what it is measured with; TREE in its variables is the folder with the package."""
 
     release: ReleaseTag
     patches: list[str]

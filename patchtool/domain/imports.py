@@ -6,11 +6,11 @@ import ast
 import sys
 from typing import TYPE_CHECKING, NamedTuple
 
+from patchtool.domain.package import ROOT
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-LAYOUT = "python/"
-"""The folder of the git layout that is on Python's path."""
 ANY = "*"
 """Stands for names that cannot be listed: of a module ``__getattr__``, or a star import from outside of the tree."""
 
@@ -69,6 +69,7 @@ class Modules:
         read: Returns the bytes of a path in the git layout, or None.
         has_folder: Whether the tree has a folder, for packages without ``__init__.py``.
         parse: Parses a path's bytes; raises a SyntaxError for those that are not Python.
+        root: The folder on Python's path, as in `Package`; paths outside of it are relative to the tree's root.
     """
 
     def __init__(
@@ -76,16 +77,22 @@ class Modules:
         read: Callable[[str], bytes | None],
         has_folder: Callable[[str], bool] = lambda _: False,
         parse: Callable[[str, bytes], ast.Module] = lambda path, data: ast.parse(data, path),
+        root: str = ROOT,
     ) -> None:
+        self.root = root
         self._read = read
         self._has_folder = has_folder
         self._parse = parse
         self._parsed: dict[str, ast.Module | None] = {}
         self._names: dict[str, Mapping[str, Imported | None]] = {}
 
-    def file(self, module: str, root: str = LAYOUT) -> str | None:
+    def root_of(self, path: str) -> str:
+        """Return the folder on Python's path that holds a file."""
+        return root_of(path, self.root)
+
+    def file(self, module: str, root: str | None = None) -> str | None:
         """Return the path of a module, of its ``__init__.py`` or its folder for a package; None if it has none."""
-        stem = root + module.replace(".", "/")
+        stem = (self.root if root is None else root) + module.replace(".", "/")
         for path in (f"{stem}.py", f"{stem}/__init__.py"):
             if path in self._parsed or self._read(path) is not None:
                 return path
@@ -100,13 +107,13 @@ class Modules:
                 self._parsed[path] = None
         return self._parsed[path]
 
-    def missing(self, module: str, name: str, root: str = LAYOUT, depth: int = 0) -> str | None:
+    def missing(self, module: str, name: str, root: str | None = None, depth: int = 0) -> str | None:
         """Return why a name cannot be imported from a module of the tree, or None; re-exports are followed.
 
         Args:
             module: Absolute name.
             name: The name; empty for the module itself.
-            root: The folder on Python's path.
+            root: The folder on Python's path, by default the tree's.
             depth: Number of re-exports that were followed to here.
         """
         path = self.file(module, root)
@@ -128,17 +135,17 @@ class Modules:
         reason = self.missing(origin.module, origin.name, root, depth + 1)
         return f"{module} takes {name} from {origin.module}, but {reason}" if reason else None
 
-    def is_local(self, module: str, root: str = LAYOUT) -> bool:
+    def is_local(self, module: str, root: str | None = None) -> bool:
         """Whether the tree has the module's outermost package."""
         return self.file(module.partition(".")[0], root) is not None
 
-    def origin(self, module: str, name: str, root: str = LAYOUT) -> tuple[str, str] | None:
+    def origin(self, module: str, name: str, root: str | None = None) -> tuple[str, str] | None:
         """Return the file that defines a name, and the name there; re-exports are followed.
 
         Args:
             module: Absolute name of the module that it is imported from.
             name: The name.
-            root: The folder on Python's path.
+            root: The folder on Python's path, by default the tree's.
         """
         for _ in range(_LONGEST_CHAIN):
             path = self.file(module, root)
@@ -166,9 +173,9 @@ class Modules:
         text = self._read(path) or b""
         if any(word.encode() in text for word in _DYNAMIC):
             yield ANY, None
-        for imported in imports_of(tree, path, nested=False):
+        for imported in imports_of(tree, path, nested=False, root=self.root):
             if imported.name == ANY:
-                yield from self._starred(imported, root_of(path))
+                yield from self._starred(imported, self.root_of(path))
             else:
                 yield imported.local, imported
         for name in _module_level_names(tree):  # last: a name that the module also defines itself is there
@@ -184,26 +191,27 @@ class Modules:
                 yield name, None if name == ANY else imported._replace(local=name, name=name)
 
 
-def root_of(path: str) -> str:
-    """Return the folder on Python's path that holds a file of the git layout."""
-    return LAYOUT if path.startswith(LAYOUT) else ""
+def root_of(path: str, root: str) -> str:
+    """Return the folder on Python's path that holds a file: the package's, or the root of the tree."""
+    return root if path.startswith(root) else ""
 
 
-def absolute_module(node: ast.ImportFrom, path: str) -> str:
+def absolute_module(node: ast.ImportFrom, path: str, root: str) -> str:
     """Return the absolute name of the module that ``from … import`` names in a file of the git layout."""
     if not node.level:
         return node.module or ""
-    package = path.removeprefix(LAYOUT).split("/")[: -node.level]
+    package = path.removeprefix(root).split("/")[: -node.level]
     return ".".join([*package, node.module or ""]).strip(".")
 
 
-def imports_of(tree: ast.AST, path: str, *, nested: bool = True) -> Iterator[Imported]:
+def imports_of(tree: ast.AST, path: str, *, nested: bool = True, root: str = ROOT) -> Iterator[Imported]:
     """Yield what a file imports, in no particular order.
 
     Args:
         tree: The parsed file.
         path: In the git layout.
         nested: Whether to include the imports of functions and classes.
+        root: The folder on Python's path.
     """
     stack: list[tuple[ast.AST, bool]] = [(tree, False)]
     while stack:
@@ -213,7 +221,7 @@ def imports_of(tree: ast.AST, path: str, *, nested: bool = True) -> Iterator[Imp
                 local = alias.asname or alias.name.partition(".")[0]
                 yield Imported(local, alias.name, "", node.lineno, optional)
         elif isinstance(node, ast.ImportFrom):
-            module = absolute_module(node, path)
+            module = absolute_module(node, path, root)
             for alias in node.names:
                 yield Imported(alias.asname or alias.name, module, alias.name, node.lineno, optional)
         elif isinstance(node, ast.Try):
@@ -248,10 +256,10 @@ def new_import_problems(
 
 
 def _import_problems(path: str, old: ast.Module, new: ast.Module, modules: Modules) -> Iterator[ImportProblem]:
-    root = root_of(path)
-    known = {imported.target for imported in imports_of(old, path)}
+    root = modules.root_of(path)
+    known = {imported.target for imported in imports_of(old, path, root=modules.root)}
     packages = {module.partition(".")[0] for module, _ in known} | set(sys.stdlib_module_names)
-    imports = list(imports_of(new, path))
+    imports = list(imports_of(new, path, root=modules.root))
     used_before = set(uses_of(ast.walk(old)))
     uses = {use: line for use, line in uses_of(ast.walk(new)).items() if use not in used_before}
     for imported in imports:
@@ -275,7 +283,7 @@ def _attribute_problems(
     path: str, imported: Imported, uses: Mapping[tuple[str, str], int], modules: Modules
 ) -> Iterator[ImportProblem]:
     """Check ``module.name`` where the module is one of the tree."""
-    root = root_of(path)
+    root = modules.root_of(path)
     module = f"{imported.module}.{imported.name}" if imported.name else imported.module
     top, dot, _ = imported.module.partition(".")
     if not imported.name and dot and imported.local == top:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
+from patchtool.domain.package import ROOT
 from patchtool.domain.state import DiskState, Proof, State
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ class PatchInfo(NamedTuple):
         date: Date and time of the author of a text patch, ISO 8601, or empty.
         base: The release that a text patch was made for, where that is not the pin, or empty.
         text: Where the change of a text patch comes from; None for other kinds.
+        root: The folder of its paths that is on Python's path, as in `Package`.
     """
 
     name: str
@@ -63,6 +65,7 @@ class PatchInfo(NamedTuple):
     date: str = ""
     base: str = ""
     text: TextSource | None = None
+    root: str = ROOT
 
     def relocated(self, at: str) -> PatchInfo:
         """Return the patch with its scope at ``path:Symbol``, or unchanged if that is empty."""
@@ -88,8 +91,10 @@ class PatchInfo(NamedTuple):
     def unfinished(self) -> tuple[str, ...]:
         """The fields that are as ``patchtool new`` wrote them, for the author to replace."""
         fields = {"title": (self.title,), "reason": (self.reason,), "author": (self.author,), "targets": self.targets}
-        blank = ("TODO", "python/sglang/TODO")
-        return tuple(f"{name} {text!r}" for name, texts in fields.items() for text in texts if text.startswith(blank))
+        written = ((name, text) for name, texts in fields.items() for text in texts)
+        return tuple(
+            f"{name} {text!r}" for name, text in written if text.startswith("TODO") or text.endswith("/TODO.py")
+        )
 
     @property
     def edited(self) -> tuple[str, ...]:

@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 EXAMPLE = (
-    "sglang==0.5.13 \\\n    --hash=sha256:<64 hex digits>\n"
+    "package==1.2.3 \\\n    --hash=sha256:<64 hex digits>\n"
     "or, for a commit:\n"
-    "sglang @ git+https://github.com/sgl-project/sglang@<40 hex digits>#subdirectory=python"
+    "package @ git+https://HOST/OWNER/package@<40 hex digits>"
 )
 GIT_SCHEMES = ("https", "http", "ssh", "git", "file")
 """What may follow ``git+`` in a URL; git's other transports can run programs."""

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Tree(Protocol):
-    """Files of one upstream state, read-only; paths in the git layout (``python/sglang/…``)."""
+    """Files of one upstream state, read-only; paths in the git layout (``src/package/…``)."""
 
     def blob_ids(self, paths: Iterable[str]) -> Mapping[str, str]:
         """Return the git blob ids of those paths that are regular files."""

@@ -5,3 +5,10 @@ Out: outcome, detail and recorded numbers of the test, and the stub attributes t
 Invariants: nothing here knows patches; everything runs in a process of its own, where `install` precedes any import of
 upstream; what a release has is found by looking, never by version; calling an operator without a reference is an error.
 """
+
+from patchtool.domain.package import Package
+
+PACKAGE = Package("sglang", "python/", "sglang")
+"""The upstream that can be emulated."""
+FULL_PRECISION = {"SGLANG_MAMBA_CONV_DTYPE": "float32", "SGLANG_MAMBA_SSM_DTYPE": "float32"}
+"""Variables with which upstream keeps states in full precision, which exact comparisons need."""

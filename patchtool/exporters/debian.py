@@ -82,7 +82,7 @@ def _maintainer(series: ExportedSeries) -> str:
 
 def _debian_folder(series: ExportedSeries, version: str, patches: Mapping[str, bytes]) -> dict[str, tuple[str, bytes]]:
     source = series.project
-    root = series.in_layout(f"python/{series.package}")
+    root = series.in_layout(series.package.folder)
     changes = "".join(f"    - {patch.info.title}\n" for patch in series.patches)
     texts = {
         "changelog": f"{source} ({version}) unstable; urgency=medium\n\n"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from patchtool import DISTRIBUTION
 from patchtool.domain.errors import EnvironmentFault
 
 if TYPE_CHECKING:
@@ -26,6 +27,6 @@ def extra_libraries(name: str) -> Iterator[None]:
     except ImportError as error:
         raise EnvironmentFault(
             f"the format {name} needs the library {(error.name or str(error)).partition('.')[0]}",
-            hint="pip install 'sglang-patchtool[export]'",
+            hint=f"pip install '{DISTRIBUTION}[export]'",
             cause=str(error),
         ) from error

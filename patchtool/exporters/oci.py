@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from patchtool.adapters.tarballs import REGULAR, tar
 from patchtool.exporters.text_patches import refuse_links
 from patchtool.workflow.dates import iso_time
-from patchtool.workflow.exported_series import package_path
 
 if TYPE_CHECKING:
     from patchtool.workflow.exported_series import ExportedSeries
@@ -66,7 +65,7 @@ def export(series: ExportedSeries) -> Mapping[str, bytes]:
     """
     refuse_links(series, "the overlay", modes=True)
     overlay = _overlay(series)
-    facts = {"package": series.package, "release": series.upstream_version, "home": HOME}
+    facts = {"package": series.package.name, "release": series.upstream_version, "home": HOME}
     return {
         "Containerfile": _CONTAINERFILE.format(**facts).encode(),
         **{f"overlay/{path}": data for path, data in overlay.items()},
@@ -75,9 +74,9 @@ def export(series: ExportedSeries) -> Mapping[str, bytes]:
 
 
 def _overlay(series: ExportedSeries) -> dict[str, bytes]:
-    files = {package_path(file.path): file for file in series.files}
+    files = {series.installed(file.path): file for file in series.files}
     script = _INSTALL.format(
-        package=series.package,
+        package=series.package.name,
         release=series.upstream_version,
         version=series.version,
         patches=", ".join(info.name for info in series.infos),

@@ -51,7 +51,7 @@ def with_release(series: ExportedSeries, template: str, **facts: str) -> dict[st
         **facts,
         "archive": archive,
         "archive_sha256": hashlib.sha256(data).hexdigest(),
-        "root": series.in_layout(f"python/{series.package}"),
+        "root": series.in_layout(series.package.folder),
     }
     return {f"{archive}.tar.bz2": data, **patches_with_snippet(series, template, template, facts=more)}
 

@@ -31,7 +31,7 @@ def readme(series: ExportedSeries, formats: Mapping[str, Sequence[str]]) -> byte
         f"# {series.project} {series.release}, {count} {'patch' if count == 1 else 'patches'}",
         "",
         f"Written by patchtool {patchtool.__version__} from the series sha256:{series.digest}.",
-        f"Paths are those of {_LAYOUTS[series.layout.value]}.",
+        f"Paths are those of {_LAYOUTS[series.layout.value].format(series.package)}.",
     ]
     lines += _patch_lines("Patches, in order", [r for r in series.reports if r.info in series.infos])
     lines += _patch_lines("Not exported", [r for r in series.reports if r.info not in series.infos])
@@ -43,8 +43,8 @@ def readme(series: ExportedSeries, formats: Mapping[str, Sequence[str]]) -> byte
 
 
 _LAYOUTS = {
-    "git": "the git repository (`python/sglang/…`), for use in its root",
-    "package": "an installed package (`sglang/…`), for use in site-packages",
+    "git": "the git repository (`{0.folder}/…`), for use in its root",
+    "package": "an installed package (`{0.name}/…`), for use in site-packages",
 }
 
 

@@ -16,7 +16,7 @@ from patchtool.exporters.cyclonedx import cyclonedx_document
 from patchtool.exporters.text_patches import refuse_links
 from patchtool.exporters.version_module import with_version
 from patchtool.exporters.wheel_archive import WheelArchive
-from patchtool.workflow.exported_series import package_path, with_local
+from patchtool.workflow.exported_series import with_local
 
 if TYPE_CHECKING:
     from patchtool.workflow.exported_series import ExportedSeries
@@ -47,7 +47,7 @@ def _patched(series: ExportedSeries, path: Path, sbom: bytes) -> tuple[str, byte
         project, _, upstream = old.removesuffix(".dist-info").rpartition("-")
         version = with_local(upstream, series.local)
         changes, modes = _package_changes(series, wheel, path.name)
-        changes |= _version_changes(wheel, changes, series.package, upstream, version)
+        changes |= _version_changes(wheel, changes, series.package.name, upstream, version)
         new = f"{project}-{version}"
         moved = {name: _moved(name, project, upstream, new) for name in wheel.names}
         metadata = wheel.read(f"{old}/METADATA")
@@ -97,7 +97,7 @@ def _package_changes(
     changes: dict[str, bytes | None] = {}
     modes: dict[str, int] = {}
     for file in series.files:
-        name = package_path(file.path)
+        name = series.installed(file.path)
         if (wheel.read(name) if name in names else None) != file.before:
             raise InputError(
                 f"{filename}: {name} is not the file that the series was rendered on",

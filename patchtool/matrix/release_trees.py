@@ -8,16 +8,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from patchtool.domain.errors import InputError
+from patchtool.emulation import PACKAGE
 from patchtool.emulation.overlay import module_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from patchtool.domain.package import Package
     from patchtool.domain.release import Release
     from patchtool.matrix.cell import Cell
-
-LAYOUT = "python/"
-"""The folder that holds ``sglang/`` in upstream's git repository."""
 
 
 @dataclass(frozen=True)
@@ -26,8 +25,9 @@ class ReleaseTrees:
 
     Args:
         release: The release.
-        tree: Folder that holds the pristine ``sglang/``.
+        tree: Folder that holds the pristine package.
         overlays: Changed files of each subset of patches, by path in the git layout; the empty subset needs no entry.
+        package: The package.
 
     Raises:
         InputError: A path is outside the tree.
@@ -36,16 +36,17 @@ class ReleaseTrees:
     release: Release
     tree: Path
     overlays: Mapping[tuple[str, ...], Mapping[str, bytes]]
+    package: Package = PACKAGE
 
     def __post_init__(self) -> None:
         for path in {path for files in self.overlays.values() for path in files}:
-            if not path.startswith(f"{LAYOUT}sglang/") or ".." in Path(path).parts:
-                raise InputError(f"{path!r} is not a file of the tree in the git layout (python/sglang/…)")
+            if not self.package.has(path):
+                raise InputError(f"{path!r} is not a file of the tree in the git layout ({self.package.folder}/…)")
 
     @property
     def replaced_modules(self) -> tuple[str, ...]:
         """Modules that differ between the subsets."""
-        paths = {path.removeprefix(LAYOUT) for files in self.overlays.values() for path in files}
+        paths = {self.package.installed(path) for files in self.overlays.values() for path in files}
         return tuple(sorted(module_name(path) for path in paths))
 
     def write_overlay(self, patches: tuple[str, ...], scratch: Path) -> Path:
@@ -57,7 +58,7 @@ class ReleaseTrees:
         root = scratch / "overlays" / digest.hexdigest()[:16]
         root.mkdir(parents=True, exist_ok=True)
         for path, content in files.items():
-            file = root / path.removeprefix(LAYOUT)
+            file = root / self.package.installed(path)
             if not file.exists():
                 file.parent.mkdir(parents=True, exist_ok=True)
                 file.write_bytes(content)

@@ -97,7 +97,7 @@ def _judge(
     judgement = _judgement(decision, verdicts)
     if nearest:
         lost = [(v.rule, targets.sources[v.rule.target]) for v in verdicts if _is_lost(v, decision)]
-        judgement = _with_nearest(judgement, lost, tree)
+        judgement = _with_nearest(judgement, lost, tree, info.root)
     judgement = judgement._replace(
         goals=(*judgement.goals, *files.goals), searched_tree=judgement.searched_tree or files.searched_tree
     )
@@ -107,7 +107,7 @@ def _judge(
         judgement = with_doubts(info, verdicts, tree, judgement)
         if judgement.state is not State.LANDED:
             return judgement
-    judgement = with_inherited(verdicts, targets.sources, tree, judgement)
+    judgement = with_inherited(info, verdicts, targets.sources, tree, judgement)
     if judgement.state is not decision.state:
         return judgement
     missing, notes = missing_facts(patch.facts, tree)
@@ -118,7 +118,7 @@ def _judge(
         return judgement
     written: dict[str, Source] = {}
     judgement = _render(patch, rules, kinds, decision, targets, files, judgement, tree, written)
-    return _look_up_imports(judgement, written, targets, tree)
+    return _look_up_imports(judgement, written, targets, tree, info.root)
 
 
 def _render(
@@ -139,7 +139,7 @@ def _render(
 
     try:
         after = write_rules(decision.write, targets.sources)
-        judgement = check_outside_readers(decision.write, after, tree, judgement)
+        judgement = check_outside_readers(decision.write, after, tree, judgement, root=files.root)
     except CannotWrite as error:
         return judgement.with_state(State.CONFLICT, error.reason, error.detail)
     outcome = decide(_examine_all(patch, rules, after, kinds), independent=patch.independent)
@@ -166,14 +166,16 @@ def _render(
     return rendered
 
 
-def _look_up_imports(judgement: Judgement, parsed: Mapping[str, Source], targets: Targets, tree: Tree) -> Judgement:
+def _look_up_imports(
+    judgement: Judgement, parsed: Mapping[str, Source], targets: Targets, tree: Tree, root: str
+) -> Judgement:
     """Refuse a rendering that imports what the tree does not have; a case has no tree to look in."""
     if not judgement.contents or isinstance(tree, _FewFilesTree):
         return judgement
     before = {source.path: source.data for source in targets.sources.values()}  # their trees hold the edits by now
     contents = {path: data for path, data in judgement.contents.items() if data is not None}
     after = {path: parsed.get(path) or Source.parse(path, data) for path, data in contents.items()}
-    lookup = look_up_imports(before, after, tree)
+    lookup = look_up_imports(before, after, tree, root=root)
     looked_up = tuple(sorted({*judgement.looked_up, *lookup.looked_up}))
     judgement = judgement._replace(notes=(*judgement.notes, *lookup.notes), looked_up=looked_up)
     return judgement.with_state(State.CONFLICT, "import-missing", lookup.missing) if lookup.missing else judgement
@@ -229,7 +231,7 @@ def _read_targets(info: PatchInfo, rules: Sequence[Rule], tree: Tree, release: R
                 near = tuple(Candidate(file, 1, rules[0].scope, 1.0, "") for file in files)
                 judgement = Judgement(State.CONFLICT, "target-missing", detail, candidates=near)
                 lost = [(rule, None) for rule in rules if rule.target == path and not files]
-                return _with_nearest(judgement, lost, tree)
+                return _with_nearest(judgement, lost, tree, info.root)
             actual = moved[path] = files[0]
             data = tree.read(actual) or b""
         try:
@@ -276,8 +278,10 @@ def _is_lost(verdict: RuleVerdict, decision: Decision) -> bool:
     return wanted and not verdict.matches and not verdict.landed
 
 
-def _with_nearest(judgement: Judgement, rules: Sequence[tuple[Rule, Source | None]], tree: Tree) -> Judgement:
-    found = [nearest_code(rule, source.path if source else rule.target, source, tree) for rule, source in rules]
+def _with_nearest(
+    judgement: Judgement, rules: Sequence[tuple[Rule, Source | None]], tree: Tree, root: str
+) -> Judgement:
+    found = [nearest_code(rule, s.path if s else rule.target, s, tree, root=root) for rule, s in rules]
     near = (*judgement.candidates, *(c for nearest in found for c in nearest.candidates))
     return judgement._replace(candidates=near, searched_tree=any(nearest.searched_tree for nearest in found))
 

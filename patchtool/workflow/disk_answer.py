@@ -137,7 +137,11 @@ def answer_for(
     in_the_way = "" if not commits or (series and series.base.changed) else room_for(worktree, branch, applied)
     paths = sorted({path for info in session.project.patches for path in info.targets})
     shadows = running.shadows(worktree, paths) if running else shadows_beside(worktree, paths)
-    name = f"the sglang {worktree.release or ''} in {folder} that {running.python} runs" if running else str(folder)
+    name = (
+        f"the {worktree.upstream.name} {worktree.release or ''} in {folder} that {running.python} runs"
+        if running
+        else str(folder)
+    )
     return DiskAnswer(
         folder,
         name,

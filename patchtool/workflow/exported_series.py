@@ -14,8 +14,8 @@ from typing import NamedTuple
 from packaging.version import InvalidVersion, Version
 
 from patchtool.adapters.git.plumbing import Git
-from patchtool.adapters.store.importing import ROOT
 from patchtool.domain.errors import InputError
+from patchtool.domain.package import Package
 from patchtool.domain.patch import PatchInfo, PatchReport
 from patchtool.domain.pin import Pin
 from patchtool.domain.release import Release
@@ -33,11 +33,6 @@ class Layout(str, Enum):
 
     GIT = "git"
     PACKAGE = "package"
-
-    @property
-    def root(self) -> str:
-        """What is removed from paths in the git layout."""
-        return ROOT if self is Layout.PACKAGE else ""
 
 
 class ExportedPatch(NamedTuple):
@@ -92,7 +87,7 @@ class ExportedSeries:
         reports: The whole series, with the patches that change nothing.
         layout: Which folder patch formats are applied in.
         local: Label of the local version, such as ``npu.1``.
-        package: The name of its package.
+        package: Its package.
         when: ``SOURCE_DATE_EPOCH``, or None.
         complete: Fetches the files of the release that a partial clone lacks.
         fetch_artifacts: Returns the release's wheels to patch, verified by hash.
@@ -105,10 +100,10 @@ class ExportedSeries:
     base: str
     commits: tuple[str, ...]
     infos: tuple[PatchInfo, ...]
+    package: Package
     reports: tuple[PatchReport, ...] = ()
     layout: Layout = Layout.GIT
     local: str = "npu.1"
-    package: str = "sglang"
     when: int | None = None
     complete: Callable[[], None] = lambda: None
     fetch_artifacts: Callable[[], Sequence[Path]] = tuple
@@ -219,27 +214,27 @@ class ExportedSeries:
         Raises:
             InputError: An installed package has no such path.
         """
-        return package_path(path) if self.layout is Layout.PACKAGE else path
+        return self.installed(path) if self.layout is Layout.PACKAGE else path
 
     @property
     def _relative(self) -> tuple[str, ...]:
-        for file in self.files if self.layout.root else ():
-            package_path(file.path)  # git would leave out what a package does not have
-        return (f"--relative={self.layout.root}",) if self.layout.root else ()
+        root = self.package.root if self.layout is Layout.PACKAGE else ""
+        for file in self.files if root else ():
+            self.installed(file.path)  # git would leave out what a package does not have
+        return (f"--relative={root}",) if root else ()
 
+    def installed(self, path: str) -> str:
+        """A path in the git layout as an installed package has it.
 
-def package_path(path: str) -> str:
-    """A path in the git layout as an installed package has it.
-
-    Raises:
-        InputError: It has no such path.
-    """
-    if not path.startswith(ROOT):
-        raise InputError(
-            f"the series changes {path}, which is not in {ROOT}: an installed package does not have it",
-            hint="export patches for the git repository, --layout git",
-        )
-    return path.removeprefix(ROOT)
+        Raises:
+            InputError: It has no such path.
+        """
+        if not path.startswith(self.package.root):
+            raise InputError(
+                f"the series changes {path}, which is outside of {self.package.root}: no installed package has it",
+                hint="export patches for the git repository, --layout git",
+            )
+        return self.package.installed(path)
 
 
 def commit_for_export(git: Git, base: str, rendering: Rendering) -> tuple[str, ...]:

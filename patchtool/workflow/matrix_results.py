@@ -11,11 +11,11 @@ from patchtool.adapters.project.proof_files import project_path, write_record
 from patchtool.adapters.project.transaction import write_all
 from patchtool.domain.errors import ExitCode
 from patchtool.domain.lock import LockedRelease
+from patchtool.domain.package import Package
 from patchtool.domain.proof import ProofRecord, SealedPatch, rendering_of, statement_of
 from patchtool.domain.state import Proof
 from patchtool.matrix.cell import Outcome, Verdict
 from patchtool.matrix.document import cell_document, proof_document
-from patchtool.matrix.release_trees import LAYOUT
 from patchtool.matrix.verdict import CellVerdict, PatchProof
 from patchtool.workflow.matrix_run import MatrixRun
 from patchtool.workflow.matrix_trees import BaseTree
@@ -24,8 +24,8 @@ from patchtool.workflow.rendering import Rendering, render
 from patchtool.workflow.session import Session
 from patchtool.workflow.siblings import required_by
 
-_GENERATED = "python/sglang/_version.py"
-"""Written by upstream's build, with the version and nothing else: a git checkout has none, or one of another build."""
+_GENERATED = "_version.py"
+"""Written to the package by upstream's build, with the version alone: a checkout has none, or one of another build."""
 
 
 def matrix_exit_code(verdicts: Sequence[CellVerdict], proofs: Sequence[PatchProof]) -> ExitCode:
@@ -70,7 +70,7 @@ def _record_proofs(session: Session, run: MatrixRun) -> list[str]:
     for base, rendering in zip(run.bases, run.renderings):
         proofs = [p for p in run.proofs if p.release == base.release and p.verdict is not Proof.NONE]
         record = _record(session, base, rendering, proofs)
-        if base.stored is None and (changed := _changed_since(run.started, base, record)):
+        if base.stored is None and (changed := _changed_since(run.started, base, record, session.project.package)):
             notes.append(f"nothing is recorded: {changed} changed while it was tested")
             continue
         if record.patches:
@@ -112,15 +112,15 @@ def _record(session: Session, base: BaseTree, rendering: Rendering, proofs: Sequ
             tuple(renderings[: 1 if renderings[0] == renderings[1] else 2]),
         )
         paths.update(proof.loaded, *(info.footprint for info in chosen))
-    paths.discard(_GENERATED)
+    paths.discard(f"{session.project.package.folder}/{_GENERATED}")
     commit = base.stored.commit if base.stored else ""
     return ProofRecord(base.release, commit, base.tree.blob_ids(sorted(paths)), patches)
 
 
-def _changed_since(started: float, base: BaseTree, record: ProofRecord) -> str:
+def _changed_since(started: float, base: BaseTree, record: ProofRecord, package: Package) -> str:
     """A sealed file of the user's folder that was written after the run began; empty if there is none."""
     for path in record.files:
-        file = base.folder / path.removeprefix(LAYOUT)
+        file = base.folder / package.installed(path)
         if file.exists() and file.stat().st_ctime > started:
             return path
     return ""

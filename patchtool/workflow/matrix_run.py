@@ -40,7 +40,7 @@ class MatrixOptions:
 
     Args:
         releases: Releases; the pin where empty, all of the matrix for ``all``.
-        tree: A folder with SGLang instead.
+        tree: A folder with the package instead.
         patches: Only tests of these patches.
         tiers: Only these tiers.
         mode: Only tests of this mode, ``eager`` or ``graph``.

@@ -28,7 +28,7 @@ class BaseTree:
     Args:
         release: The release; the pin for a folder that does not say.
         tree: Its files as upstream made them.
-        folder: The folder that holds ``sglang/``.
+        folder: The folder that holds the package.
         originals: The upstream bytes of the files that an earlier ``apply`` changed in the folder.
         stored: The release in the store, None for the user's folder.
         notes: What the user should know, one sentence each.
@@ -65,7 +65,12 @@ def _release_tree(session: Session, text: str | None) -> BaseTree:
     if stored.release.commit:
         store.tree(stored.commit).complete()
     folder = materialize(
-        store.git, stored.commit, stored.tree, store.beside("trees"), lock_timeout=session.lock_timeout
+        store.git,
+        stored.commit,
+        stored.tree,
+        store.beside("trees"),
+        store.package.layout,
+        lock_timeout=session.lock_timeout,
     )
     return BaseTree(stored.release, store.tree(stored.commit), folder, stored=stored)
 
@@ -97,4 +102,4 @@ def render_subsets(session: Session, base: BaseTree, subsets: Iterable[tuple[str
         chosen = [info for info in patches if info.name in subset]
         contents = {**base.originals, **render(chosen, base.tree, base.release, session.cache).contents}
         overlays[subset] = {path: _ABSENT if data is None else data for path, data in contents.items()}
-    return ReleaseTrees(base.release, base.folder, overlays)
+    return ReleaseTrees(base.release, base.folder, overlays, session.project.package)

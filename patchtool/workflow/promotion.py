@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from patchtool.adapters.git.text_changes import hunks_of, not_python
 from patchtool.domain.draft import ChangeSet, FileChange, UnstatedHunk
 from patchtool.domain.errors import InputError
+from patchtool.domain.package import Package
 from patchtool.domain.patch import PatchInfo
 from patchtool.domain.ports import Tree
 from patchtool.domain.text_patch import FileChange as TextFileChange
@@ -43,8 +44,12 @@ def change_of_patch(session: Session, name: str) -> tuple[PatchInfo, ChangeSet, 
     tree = session.store.tree(stored.commit)
     below = render(series[: series.index(info)], tree, stored.release, session.cache)
     changes = [part for file in change.files for part in _parts(file)]
-    stated = [part for part in changes if not not_python(part.path) and part.before != part.after]
-    unstated = tuple(hunk for part in changes if part not in stated for hunk in _unstated(part))
+    stated = [
+        part for part in changes if not not_python(part.path, session.project.package) and part.before != part.after
+    ]
+    unstated = tuple(
+        hunk for part in changes if part not in stated for hunk in _unstated(part, session.project.package)
+    )
     found = ChangeSet(tuple(stated), unstated, info.title, info.reason, info.author, info.date[:10])
     return info, found, OverlayTree(tree, below.contents, below.modes)
 
@@ -58,7 +63,7 @@ def _parts(file: TextFileChange) -> Iterator[FileChange]:
         yield FileChange(file.path, file.base, file.patched)
 
 
-def _unstated(part: FileChange) -> Iterator[UnstatedHunk]:
-    reason = not_python(part.path) or "changes nothing but the mode"
+def _unstated(part: FileChange, package: Package) -> Iterator[UnstatedHunk]:
+    reason = not_python(part.path, package) or "changes nothing but the mode"
     for line, header in hunks_of(part):
         yield UnstatedHunk(part.path, line, header, reason)

@@ -22,7 +22,7 @@ def plan_rebase(session: Session, to: Release, rendering: Rendering) -> RebasePl
         to: The release.
         rendering: The series on that release.
     """
-    start = _start(session)
+    start = _start(session, to)
     before = _states_on(session, start)
     steps = []
     for patch in rendering.patches:
@@ -33,8 +33,10 @@ def plan_rebase(session: Session, to: Release, rendering: Rendering) -> RebasePl
     return RebasePlan(start, to, tuple(steps))
 
 
-def _start(session: Session) -> Release:
-    """The pinned release, or the lock's if a bot moved the pin without the lock."""
+def _start(session: Session, to: Release) -> Release:
+    """The pinned release, or the lock's if a bot moved the pin without the lock; without a pin, the release itself."""
+    if not session.project.is_pinned:
+        return to
     pin, lock = session.project.pin.release, session.project.lock
     return lock.pin if lock.pin is not None and pin not in lock.releases else pin
 

@@ -80,7 +80,11 @@ def _committed_base(worktree: Worktree) -> TreeBase | None:
         return None
     prefix = "" if worktree.base == worktree.root else f"{worktree.base.relative_to(worktree.root).as_posix()}/"
     below = files_below(checkout, series.below)
-    contents = {f"python/{name.removeprefix(prefix)}": data for name, data in below.items() if name.startswith(prefix)}
+    contents = {
+        f"{worktree.upstream.root}{name.removeprefix(prefix)}": data
+        for name, data in below.items()
+        if name.startswith(prefix)
+    }
     names = {worktree.in_repository(path): path for path in contents}
     edited = {names.get(name) for name in Repository(checkout).changed_paths(names)} if names else set()
     undo = f"switch --detach {series.below}"

@@ -28,8 +28,8 @@ from patchtool.workflow.tree_base import TreeBase, recorded_base
 
 def open_read_only(session: Session, folder: Path) -> Worktree:
     """Open a folder as it is, even where an earlier run was killed in it; nothing is written."""
-    worktree = _placed(session, open_worktree(folder))
-    if Journal(worktree.state_dir).pending():
+    worktree = _placed(session, open_worktree(folder, session.project.package))
+    if Journal(worktree.state_dir, worktree.upstream).pending():
         note = "an earlier run was killed while it wrote here: the next apply or unapply recovers this tree"
         return replace(worktree, notes=(*worktree.notes, note))
     return worktree
@@ -46,11 +46,11 @@ def open_recovered(session: Session, folder: Path, *, place: bool = True) -> tup
     Returns:
         The worktree, and whether anything was recovered.
     """
-    worktree = open_worktree(folder)
+    worktree = open_worktree(folder, session.project.package)
     recovery = recover(worktree, lock_timeout=session.lock_timeout)
     if recovery:
         session.remarks.append(recovery.sentence)
-        worktree = open_worktree(folder)
+        worktree = open_worktree(folder, session.project.package)
     return (_placed(session, worktree) if place else worktree), recovery is not None
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from patchtool.adapters.store.store import Store
+from patchtool.emulation import PACKAGE as SGLANG
 from tests.adapters.archives import VERSION
 from tests.adapters.hostile_archives import SDIST, SDISTS, WHEEL, WHEELS
 
@@ -22,9 +23,10 @@ from pathlib import Path
 from patchtool.adapters.store.store import Store
 from patchtool.domain.errors import EnvironmentFault, RefusedError
 from patchtool.domain.release import Release
+from patchtool.emulation import PACKAGE as SGLANG
 store, file, version, digest = sys.argv[1:]
 try:
-    Store(Path(store)).import_wheel(Release(version), Path(file), digest)
+    Store(Path(store), SGLANG).import_wheel(Release(version), Path(file), digest)
 except RefusedError as error:
     status = Path("/proc/self/status").read_text()
     own = int(status.partition("VmHWM:")[2].split()[0])
@@ -49,4 +51,4 @@ def test_archive_is_refused_in_little_memory(tmp_path: Path, filename: str, name
     assert filename in message
     assert len(message) < 500
     assert int(memory) < _MOST_MEMORY
-    assert Store(store).releases() == []
+    assert Store(store, SGLANG).releases() == []

@@ -10,6 +10,7 @@ import pytest
 
 from patchtool.adapters.store.store import Store
 from patchtool.domain.release import Release
+from patchtool.emulation import PACKAGE as SGLANG
 from tests.conftest import sha256
 
 if TYPE_CHECKING:
@@ -39,9 +40,10 @@ def test_wheels_of_all_machines_and_pythons_give_one_commit(
 ) -> None:
     wheels = [wheel(version, python, machine) for python, machine in artifacts]
     release = Release(version)
-    store = Store(tmp_path / "together")
+    store = Store(tmp_path / "together", SGLANG)
     alone = [
-        Store(tmp_path / str(number)).import_wheel(release, path, sha256(path)) for number, path in enumerate(wheels)
+        Store(tmp_path / str(number), SGLANG).import_wheel(release, path, sha256(path))
+        for number, path in enumerate(wheels)
     ]
     together = [store.import_wheel(release, path, sha256(path)) for path in wheels]
     assert len({each.commit for each in (*alone, *together)}) == 1
@@ -72,7 +74,7 @@ def test_real_release_is_complete(stored: Stored, wheel: Wheel) -> None:
 
 @pytest.mark.slow
 def test_real_source_archive_gives_the_commit_of_its_wheel(tmp_path: Path, wheel: Wheel, source_archive: Path) -> None:
-    store = Store(tmp_path / "store")
+    store = Store(tmp_path / "store", SGLANG)
     release = Release("0.5.10")
     from_wheel = store.import_wheel(release, wheel("0.5.10"), sha256(wheel("0.5.10")))
     assert tarfile.is_tarfile(source_archive)

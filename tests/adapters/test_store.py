@@ -17,6 +17,7 @@ from patchtool.adapters.files import locked
 from patchtool.adapters.store.store import NEIGHBOURS, Store
 from patchtool.domain.errors import EnvironmentFault, InputError, RefusedError
 from patchtool.domain.release import Release
+from patchtool.emulation import PACKAGE as SGLANG
 from tests.adapters.archives import FILES, METADATA, VERSION, entry, make_sdist, make_wheel
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ NAME = f"sglang-{VERSION}-py3-none-any.whl"
 
 @pytest.fixture
 def store(tmp_path: Path) -> Store:
-    return Store(tmp_path / "store.git")
+    return Store(tmp_path / "store.git", SGLANG)
 
 
 @pytest.fixture
@@ -75,10 +76,10 @@ def test_release_has_the_package_only(store: Store, path: Path) -> None:
 def test_commit_id_depends_on_content_only(tmp_path: Path, path: Path) -> None:
     """Order, modes, times and the folder of the store do not count; the id is the same for ever."""
     digest = make_wheel(path)
-    first = Store(tmp_path / "a").import_wheel(RELEASE, path, digest)
+    first = Store(tmp_path / "a", SGLANG).import_wheel(RELEASE, path, digest)
     other = tmp_path / "other" / NAME
     shuffled = [(entry(name, stat.S_IFREG | 0o777), FILES[name]) for name in reversed(FILES)]
-    second = Store(tmp_path / "b").import_wheel(RELEASE, other, make_wheel(other, {}, shuffled))
+    second = Store(tmp_path / "b", SGLANG).import_wheel(RELEASE, other, make_wheel(other, {}, shuffled))
     assert (first.commit, first.tree) == (second.commit, second.tree)
     assert first.commit == "1c30734eff2eaecf523a7be2e653416e4abb0c0e"
 
@@ -111,7 +112,7 @@ def test_progress_ends_at_the_total(store: Store, path: Path) -> None:
 
 
 def test_reading_writes_nothing(store: Store, path: Path, tmp_path: Path) -> None:
-    nothing = Store(tmp_path / "nothing")
+    nothing = Store(tmp_path / "nothing", SGLANG)
     assert (nothing.release(RELEASE), nothing.releases(), nothing.path.exists()) == (None, [], False)
     stored = store.import_wheel(RELEASE, path, make_wheel(path))
     before = everything(store.path)
@@ -273,7 +274,7 @@ def test_foreign_folder_is_refused_and_unchanged(tmp_path: Path, path: Path) -> 
     home.mkdir()
     (home / "letter").write_text("dear")
     with pytest.raises(InputError, match="letter"):
-        Store(home).import_wheel(RELEASE, path, make_wheel(path))
+        Store(home, SGLANG).import_wheel(RELEASE, path, make_wheel(path))
     assert [each.name for each in home.iterdir()] == ["letter"]
 
 
@@ -292,13 +293,13 @@ def test_nothing_else_may_be_kept_beside_the_store(store: Store) -> None:
 def test_file_is_not_a_store(tmp_path: Path, path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match="it is a file"):
-        Store(tmp_path / "file").import_wheel(RELEASE, path, make_wheel(path))
+        Store(tmp_path / "file", SGLANG).import_wheel(RELEASE, path, make_wheel(path))
 
 
 def test_store_of_a_newer_patchtool_is_refused(store: Store, path: Path) -> None:
     store.import_wheel(RELEASE, path, make_wheel(path))
     blob = store.git.line("hash-object", "-w", "--stdin", stdin=b'{"schema": 99}')
-    store.git.run("update-ref", f"refs/artifacts/{RELEASE.tag}", blob)
+    store.git.run("update-ref", f"refs/distributions/sglang/python/sglang/artifacts/{RELEASE.tag}", blob)
     with pytest.raises(EnvironmentFault, match="schema 99"):
         store.release(RELEASE)
 
@@ -309,10 +310,10 @@ def test_store_of_another_format_is_neither_read_nor_written(store: Store, path:
     (store.path / "patchtool-format").write_text("2\n")
     before = {file: file.read_bytes() for file in store.path.rglob("*") if file.is_file()}
     with pytest.raises(EnvironmentFault, match="has the format 2") as caught:
-        Store(store.path).import_wheel(RELEASE, path, digest)
+        Store(store.path, SGLANG).import_wheel(RELEASE, path, digest)
     assert "newer patchtool" in (caught.value.hint or "")
     with pytest.raises(EnvironmentFault, match="has the format 2"):
-        Store(store.path).release(RELEASE)
+        Store(store.path, SGLANG).release(RELEASE)
     assert {file: file.read_bytes() for file in store.path.rglob("*") if file.is_file()} == before
 
 
@@ -326,14 +327,14 @@ def test_killed_initialisation_is_repeated(store: Store, path: Path) -> None:
 
 def test_environment_variable_sets_the_store(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv(cache_folder.VARIABLE, str(tmp_path / "s"))
-    assert Store().path == tmp_path / "s"
+    assert Store(None, SGLANG).path == tmp_path / "s"
     monkeypatch.delenv(cache_folder.VARIABLE)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    assert Store().path.is_relative_to(tmp_path / "cache")
+    assert Store(None, SGLANG).path.is_relative_to(tmp_path / "cache")
 
 
 def _import(store_path: Path, wheel: Path, digest: str, answers: SimpleQueue[str]) -> None:
-    stored = Store(store_path).import_wheel(RELEASE, wheel, digest)
+    stored = Store(store_path, SGLANG).import_wheel(RELEASE, wheel, digest)
     answers.put(stored.commit)
 
 
@@ -373,10 +374,11 @@ def test_killed_import_leaves_no_release(store: Store, path: Path) -> None:
     code = (
         "import os, sys; from pathlib import Path\n"
         "from patchtool.adapters.store.store import Store; from patchtool.domain.release import Release\n"
+        "from patchtool.emulation import PACKAGE as SGLANG\n"
         "def stop(done, total):\n"
         "    if done > total / 2: os.kill(os.getpid(), 9)\n"
         "store, release, wheel, digest = sys.argv[1:]\n"
-        "Store(Path(store)).import_wheel(Release(release), Path(wheel), digest, stop)"
+        "Store(Path(store), SGLANG).import_wheel(Release(release), Path(wheel), digest, stop)"
     )
     argv = [sys.executable, "-c", code, str(store.path), VERSION, str(path), digest]
     assert subprocess.run(argv, check=False).returncode == -9

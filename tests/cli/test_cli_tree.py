@@ -85,7 +85,7 @@ def test_editable_install_without_source_is_refused(cli: CommandLine, tmp_path: 
     (tmp_path / "__editable__.sglang-0.5.13.pth").write_text("/nowhere/sglang\n")
     answer = cli("apply", "--tree", tmp_path)
     assert answer.code == 2
-    assert "names the source /nowhere/sglang, and there is no SGLang in it" in answer.err
+    assert "names the source /nowhere/sglang, and there is no sglang in it" in answer.err
     assert "hint: " in answer.err
 
 
@@ -208,7 +208,7 @@ def test_folder_without_sglang_is_refused(cli: CommandLine, tmp_path: Path) -> N
     (tmp_path / "other").mkdir()
     answer = cli("apply", "--tree", tmp_path / "other")
     assert answer.code == 2
-    assert "is not SGLang: looked for" in answer.err
+    assert "is not sglang: looked for" in answer.err
 
 
 def test_missing_tree_is_refused(cli: CommandLine, tmp_path: Path) -> None:

@@ -228,7 +228,7 @@ def test_marker_of_an_editable_install_that_lies(upstream: SmallUpstream, tmp_pa
     (site / file).write_text(text)
     answer = upstream.run("status", "--tree", str(site))
     assert answer.code == 2
-    assert "there is no SGLang in it" in answer.err or "is not SGLang" in answer.err
+    assert "there is no sglang in it" in answer.err or "is not sglang" in answer.err
     assert "\0" not in answer.err
 
 

@@ -14,16 +14,18 @@ COMMITTER = {
 
 
 class GitUpstream:
-    """A bare repository with the package below ``python/`` and other files around it.
+    """A bare repository with the package in a folder and other files around it.
 
     Args:
         path: Where to create it.
         filters: Whether its server leaves out what a partial clone does not ask for.
+        package: The package's folder.
     """
 
-    def __init__(self, path: Path, *, filters: bool = True) -> None:
+    def __init__(self, path: Path, *, filters: bool = True, package: str = "python/sglang") -> None:
         self.path = path
         self.url = path.as_uri()
+        self._package = package
         self._marks = 0
         subprocess.run(["git", "init", "-q", "--bare", "-b", "main", str(path)], check=True, env=self._env())
         self.git("config", "uploadpack.allowFilter", str(filters).lower())
@@ -48,7 +50,7 @@ class GitUpstream:
         parts.append(f"data {len(subject.encode())}\n{subject}\n")
         parts.append(f"from {tip.strip()}\n" if tip else "")
         if not tip:
-            files = {"README.md": "upstream\n", "python/sglang/__init__.py": "", **files}
+            files = {"README.md": "upstream\n", f"{self._package}/__init__.py": "", **files}
         for path, text in files.items():
             if text is None:
                 parts.append(f"D {path}\n")

@@ -12,6 +12,7 @@ import pytest
 from patchtool.adapters.worktree.layout import find_package
 from patchtool.cli.reports.words import shown
 from patchtool.domain.errors import RefusedError
+from patchtool.emulation import PACKAGE as SGLANG
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -36,7 +37,7 @@ def test_an_environment_is_a_tree_by_its_root(tmp_path: Path, layout: str) -> No
     package = tmp_path / layout / "sglang"
     (package / "srt").mkdir(parents=True)
     (package / "__init__.py").touch()
-    found, notes = find_package(tmp_path)
+    found, notes = find_package(tmp_path, SGLANG)
     assert found == package
     assert notes == (f"{tmp_path} is an environment, its SGLang is in {package.parent}",)
 
@@ -46,7 +47,7 @@ def test_an_environment_with_two_of_them_is_refused(tmp_path: Path) -> None:
         (tmp_path / "lib" / python / "site-packages/sglang/srt").mkdir(parents=True)
         (tmp_path / "lib" / python / "site-packages/sglang/__init__.py").touch()
     with pytest.raises(RefusedError, match=r"has SGLang in .*3\.10.* and .*3\.11"):
-        find_package(tmp_path)
+        find_package(tmp_path, SGLANG)
 
 
 @pytest.mark.parametrize("text", ["ü", "日本/ö.py", "a\u202eb"])

@@ -8,6 +8,7 @@ import pytest
 from patchtool.adapters.store.materialize import materialize
 from patchtool.adapters.store.store import Store
 from patchtool.domain.release import Release
+from patchtool.emulation import PACKAGE as SGLANG
 from tests.commands.small_upstream import CACHE, SOURCE, SmallUpstream
 
 ATTRIBUTES = {
@@ -32,8 +33,8 @@ def test_attributes_of_a_release_change_no_byte(upstream: SmallUpstream, tmp_pat
         assert (tmp_path / "out" / CACHE).read_bytes() == patched.encode()
         status = ["git", "-C", str(tmp_path / "out"), "status", "--porcelain"]
         assert subprocess.run(status, capture_output=True, check=True).stdout == b""
-        store = Store(upstream.folder / "store")
+        store = Store(upstream.folder / "store", SGLANG)
         release = store.release(Release.parse(version))
         assert release
-        placed = materialize(store.git, release.commit, release.tree, tmp_path / "trees")
+        placed = materialize(store.git, release.commit, release.tree, tmp_path / "trees", "python")
         assert (placed / CACHE.removeprefix("python/")).read_bytes() == text.encode()

@@ -58,7 +58,7 @@ def test_malformed_pin_is_rejected_with_line_and_example(text: str, line: int, r
         parse_pin(text, "upstream-pin.txt")
     assert caught.value.message.startswith(f"upstream-pin.txt:{line}: ")
     assert rule in caught.value.message
-    assert "sglang==0.5.13" in (caught.value.hint or "")
+    assert "package==1.2.3" in (caught.value.hint or "")
     assert caught.value.exit_code == 2
 
 

@@ -12,6 +12,7 @@ from patchtool.adapters.git.plumbing import Git
 from patchtool.domain.patch import PatchInfo
 from patchtool.domain.pin import Pin
 from patchtool.domain.release import Release
+from patchtool.emulation import PACKAGE as SGLANG
 from patchtool.exporters import exporter
 from patchtool.workflow.exported_series import ExportedSeries, Layout
 
@@ -101,7 +102,7 @@ def series_of(folder: Path, states: Sequence[Files], layout: Layout = Layout.GIT
     release = Release("1.0")
     pin = Pin("sglang", release, ("0" * 64,))
     return ExportedSeries(
-        Git(repository / ".git"), pin, release, pin.hashes, base, tuple(commits), infos, layout=layout
+        Git(repository / ".git"), pin, release, pin.hashes, base, tuple(commits), infos, SGLANG, layout=layout
     )
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from patchtool.domain.errors import InputError
+from patchtool.emulation import PACKAGE as SGLANG
 from patchtool.exporters.debian import debian_version
 from patchtool.workflow.exported_series import ExportedSeries, Layout
 from tests.exporters.awkward_files import BINARY, EMPTY, QUOTED, STATES
@@ -28,7 +29,13 @@ def series(tmp_path: Path, request: pytest.FixtureRequest) -> ExportedSeries:
 
 
 def states(series: ExportedSeries) -> list[dict[str, bytes]]:
-    return [{path.removeprefix(series.layout.root): data for path, data in state.items()} for state in STATES]
+    return [
+        {
+            path.removeprefix(SGLANG.root if series.layout is Layout.PACKAGE else ""): data
+            for path, data in state.items()
+        }
+        for state in STATES
+    ]
 
 
 def test_dpkg_source_unpacks_the_patched_tree(tmp_path: Path, series: ExportedSeries) -> None:

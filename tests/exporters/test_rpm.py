@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from patchtool.domain.errors import InputError
+from patchtool.emulation import PACKAGE as SGLANG
 from patchtool.workflow.exported_series import ExportedSeries, Layout
 from tests.exporters.awkward_files import BINARY, EMPTY, QUOTED, STATES
 from tests.exporters.consumers import Files, export_to, read, require, run, series_of
@@ -35,7 +36,9 @@ def prepared(tmp_path: Path, sources: Path, distribution: str) -> dict[str, byte
 def test_rpmbuild_prepares_the_patched_tree(tmp_path: Path, distribution: str, layout: Layout) -> None:
     require("rpmbuild")
     sources = export_to(tmp_path, "rpm", with_macros(series_of(tmp_path, STATES, layout)))
-    expected = {path.removeprefix(layout.root): data for path, data in STATES[-1].items()}
+    expected = {
+        path.removeprefix(SGLANG.root if layout is Layout.PACKAGE else ""): data for path, data in STATES[-1].items()
+    }
     assert prepared(tmp_path, sources, distribution) == expected
     assert not list(tmp_path.rglob("pwned"))
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from patchtool.domain.errors import EnvironmentFault
+from patchtool.emulation import PACKAGE as SGLANG
 from patchtool.exporters import exporter
 from patchtool.workflow.exported_series import ExportedSeries
 from tests.exporters.awkward_files import STATES
@@ -112,7 +113,7 @@ def again(arguments: list[str]) -> str:
         for n, _ in enumerate(commits)
     )
     pin = Pin("sglang", release, ("0" * 64, "1" * 64))
-    series = ExportedSeries(Git(Path(git_dir)), pin, release, pin.hashes, base, tuple(commits), infos)
+    series = ExportedSeries(Git(Path(git_dir)), pin, release, pin.hashes, base, tuple(commits), infos, SGLANG)
     return hashlib.sha256(b"".join(exporter("sbom").export(series).values())).hexdigest()
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from patchtool.domain.errors import InputError
+from patchtool.emulation import PACKAGE as SGLANG
 from patchtool.workflow.exported_series import Layout
 from tests.exporters.awkward_files import BINARY, DELETED_EMPTY, EMPTY, ONE_LINE, QUOTED, STATES
 from tests.exporters.consumers import Files, commit, export_to, put, read, require, run, series_of
@@ -14,7 +15,7 @@ LAYOUTS = pytest.mark.parametrize("layout", list(Layout), ids=lambda layout: lay
 
 
 def in_layout(files: Files, layout: Layout) -> dict[str, bytes]:
-    return {path.removeprefix(layout.root): data for path, data in files.items()}
+    return {path.removeprefix(SGLANG.root if layout is Layout.PACKAGE else ""): data for path, data in files.items()}
 
 
 @LAYOUTS

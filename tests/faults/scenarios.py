@@ -111,9 +111,9 @@ class World:
             return "\n".join([*lines, (self.folder / name / "HEAD").read_text()])
         # A release is there once both of its refs are.
         places = [line.rpartition("/") for line in lines]
-        both = {tag for place, _, tag in places if place.endswith("refs/releases")}
-        both &= {tag for place, _, tag in places if place.endswith("refs/artifacts")}
-        kept = ("refs/releases", "refs/artifacts")
+        both = {tag for place, _, tag in places if place.endswith("/releases")}
+        both &= {tag for place, _, tag in places if place.endswith("/artifacts")}
+        kept = ("/releases", "/artifacts")
         return "\n".join(
             line
             for line, (place, _, tag) in zip(lines, places)

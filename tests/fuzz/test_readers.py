@@ -38,6 +38,7 @@ from patchtool.domain.pin import parse_pin
 from patchtool.domain.release import Release
 from patchtool.domain.series import parse_series
 from patchtool.domain.toml_text import parse_toml
+from patchtool.emulation import PACKAGE as SGLANG
 from patchtool.matrix.planning.matrix_file import read_matrix
 from tests.adapters.hostile_archives import SDIST, SDISTS, WHEEL, WHEELS
 
@@ -125,11 +126,11 @@ def _text(read: Callable[[str], object]) -> Callable[[bytes, Path], object]:
 
 def _patch(file: Path) -> object:
     (file.parent / "codemod.py").touch()
-    return read_patch(file.parent)
+    return read_patch(file.parent, SGLANG)
 
 
 def _package(file: Path) -> object:
-    return find_package(next(parent for parent in file.parents if parent.name == "site"))
+    return find_package(next(parent for parent in file.parents if parent.name == "site"), SGLANG)
 
 
 def _cached(file: Path) -> object:
@@ -172,7 +173,7 @@ READERS: dict[str, tuple[bytes, Callable[[bytes, Path], object]]] = {
     "matrix": ((ROOT / "ci/matrix.toml").read_bytes(), _file("matrix.toml", lambda file: read_matrix(file, {}))),
     "diff": (_SEEDS["diff"].encode(), lambda data, _: split_diff(data)),
     "mail": (_SEEDS["mail"].encode(), lambda data, _: (read_mail(data), split_diff(data))),
-    "journal": (_journal(), _file("applied.json", read_record)),
+    "journal": (_journal(), _file("applied.json", lambda file: read_record(file, SGLANG))),
     "state-folder": (b"/x\n12\n" + b"0" * 64, _file("state/owner", _state)),
     "store-record": (_SEEDS["store"].encode(), lambda data, _: read_store_record(data)),
     "judgement": (b"0" * 64 + b'\n{"schema": 2}', _file("aa/bb.json", _cached)),
@@ -184,7 +185,10 @@ READERS: dict[str, tuple[bytes, Callable[[bytes, Path], object]]] = {
     "direct-url": (_SEEDS["direct"].encode(), _file("site/sglang-1.dist-info/direct_url.json", _package)),
     "finder": (_SEEDS["finder"].encode(), _file("site/__editable___sglang_1_finder.py", _package)),
     "path-file": (b"/src/sglang\n", _file("site/__editable__.sglang-1.pth", _package)),
-    "version-file": (_SEEDS["version"].encode(), _file("_version.py", lambda file: release_from_files(file.parent))),
+    "version-file": (
+        _SEEDS["version"].encode(),
+        _file("_version.py", lambda file: release_from_files(file.parent, SGLANG)),
+    ),
     "pip-settings": (_SEEDS["pip"].encode(), _text(parse_pip_config)),
     "filters": (_SEEDS["filters"].encode(), lambda data, _: without_foreign_filters(data, {})),
     "output": (b"a\x1b[31mb ::error::c\n::x", _text(_output)),

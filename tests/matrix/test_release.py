@@ -16,6 +16,7 @@ from patchtool.domain.patch import PatchInfo
 from patchtool.domain.release import Release
 from patchtool.domain.series import parse_series
 from patchtool.domain.state import Proof
+from patchtool.emulation import PACKAGE as SGLANG
 from patchtool.matrix.cell import Cell, Outcome, Subsystem, Tier, Verdict
 from patchtool.matrix.document import cell_document, proof_document
 from patchtool.matrix.options import RunOptions
@@ -35,7 +36,7 @@ PROJECT = Path(__file__).parents[2]
 PATCHES = PROJECT / "patches"
 NAMES = tuple(entry.name for entry in parse_series((PATCHES / "series").read_text(), "patches/series"))
 TESTS = (*(test for name in NAMES for test in collect_patch(PATCHES / name)), *collect_suite())
-REQUIRES = {name: read_patch(PATCHES / name).requires for name in NAMES}
+REQUIRES = {name: read_patch(PATCHES / name, SGLANG).requires for name in NAMES}
 KNOWN_RED = read_matrix(PROJECT / "ci" / "matrix.toml", REQUIRES).known_red
 
 
@@ -60,7 +61,7 @@ class Rendered:
     """A release with its series, and the overlay of every subset."""
 
     def __init__(self, release: Release, root: Path) -> None:
-        self._tree, self._infos = Folder(root), tuple(read_patch(PATCHES / name) for name in NAMES)
+        self._tree, self._infos = Folder(root), tuple(read_patch(PATCHES / name, SGLANG) for name in NAMES)
         states = {each.info.name: each.judgement.state for each in self._render(self._infos, release).patches}
         self.series = SeriesStates(release, states, {info.name: info.requires for info in self._infos})
         applied = self.series.applied

@@ -10,11 +10,12 @@ from patchtool.adapters.project.metadata import read_patch
 from patchtool.domain.objects import blob_id
 from patchtool.domain.patch import Judgement
 from patchtool.domain.release import Release
+from patchtool.emulation import PACKAGE as SGLANG
 from patchtool.semantic.kind import SemanticKind
 
 ROOT = Path(__file__).resolve().parents[2]
 SERIES = ("ssm_index_layout", "mtp_tracking", "kv_copy_override", "track_index_precompute")
-INFOS = {name: read_patch(ROOT / "patches" / name) for name in SERIES}
+INFOS = {name: read_patch(ROOT / "patches" / name, SGLANG) for name in SERIES}
 
 
 class MemoryTree:

@@ -13,12 +13,9 @@ from patchtool.adapters.process import run
 from patchtool.domain.alignment import aligned
 from patchtool.domain.draft import ChangeSet, FileChange, UnstatedHunk
 from patchtool.domain.errors import InputError
+from patchtool.domain.package import Package
 from patchtool.domain.ports import Tree
 
-_PREFIXES = ("", "python/", "python/sglang/")
-"""Prefixes from a diff's paths to the git layout: of a diff made in a checkout, a wheel, or the package."""
-_PACKAGE = "python/sglang/"
-_OUTSIDE = "is outside of python/sglang"
 _NO_PYTHON = "is no Python file"
 _CONTEXT = 3
 
@@ -62,13 +59,14 @@ class _Files:
         return ""
 
 
-def changes_in_diff(diff: bytes, tree: Tree, where: str) -> ChangeSet:
+def changes_in_diff(diff: bytes, tree: Tree, where: str, package: Package) -> ChangeSet:
     """Apply a diff to copies of a tree's files.
 
     Args:
         diff: Unified, as ``git diff``, ``git format-patch`` or ``diff -u`` write it.
         tree: The tree that it was made against.
         where: The diff's name, for messages.
+        package: The package that is to be patched.
 
     Raises:
         InputError: It is no diff.
@@ -76,26 +74,29 @@ def changes_in_diff(diff: bytes, tree: Tree, where: str) -> ChangeSet:
     parts = split_diff(diff)
     if not parts:
         raise InputError(f"{where} is not a diff", hint="give a unified diff, or a commit")
-    files = _Files(tree, _prefix(parts, tree))
-    unstated = [hunk for part in parts for hunk in _apply(files, part)]
+    files = _Files(tree, _prefix(parts, tree, package))
+    unstated = [hunk for part in parts for hunk in _apply(files, part, package)]
     changes = [FileChange(p, old, files.after[p]) for p, old in files.before.items() if old != files.after[p]]
     mail = read_mail(diff)
     return ChangeSet(tuple(changes), tuple(unstated), mail.subject, mail.body, mail.author, mail.date)
 
 
-def _prefix(parts: list[DiffPart], tree: Tree) -> str:
-    """The prefix under which the tree has most of the diff's files."""
+def _prefix(parts: list[DiffPart], tree: Tree, package: Package) -> str:
+    """The prefix under which the tree has most of the diff's files: made in a checkout, a wheel, or the package."""
     old = [part.old for part in parts if part.old]
-    counts = {prefix: sum(tree.read(prefix + path) is not None for path in old) for prefix in _PREFIXES}
+    counts = {
+        prefix: sum(tree.read(prefix + path) is not None for path in old)
+        for prefix in ("", package.root, f"{package.folder}/")
+    }
     if any(counts.values()):
         return max(counts, key=lambda prefix: counts[prefix])
     new = next((part.new for part in parts if part.new), "")
-    return "python/" if new.startswith("sglang/") else ""
+    return package.root if new.startswith(f"{package.name}/") else ""
 
 
-def _apply(files: _Files, part: DiffPart) -> Iterator[UnstatedHunk]:
+def _apply(files: _Files, part: DiffPart, package: Package) -> Iterator[UnstatedHunk]:
     path = files.prefix + (part.new or part.old)
-    reason = not_python(path) or part.problem
+    reason = not_python(path, package) or part.problem
     if not reason and part.old and files.read(part.old) is None:
         reason = "the pinned release does not have this file"
     if not reason:
@@ -112,10 +113,10 @@ def _apply(files: _Files, part: DiffPart) -> Iterator[UnstatedHunk]:
             yield UnstatedHunk(path, line, header, reason)
 
 
-def not_python(path: str) -> str:
+def not_python(path: str, package: Package) -> str:
     """Why a draft cannot state a change of a file, by its path; empty for a Python file of the package."""
-    if not path.startswith(_PACKAGE):
-        return _OUTSIDE
+    if not path.startswith(f"{package.folder}/"):
+        return f"is outside of {package.folder}"
     return "" if path.endswith(".py") else _NO_PYTHON
 
 
@@ -124,12 +125,13 @@ def _no_repository(folder: Path) -> dict[str, str]:
     return {**sealed_environment(), "GIT_CEILING_DIRECTORIES": str(folder.resolve().parent), "GIT_DIR": "/dev/null"}
 
 
-def changes_in_commit(folder: Path, commit: str) -> tuple[ChangeSet, Tree]:
+def changes_in_commit(folder: Path, commit: str, package: Package) -> tuple[ChangeSet, Tree]:
     """Read what a commit changes.
 
     Args:
-        folder: In a checkout of SGLang.
+        folder: In a checkout of upstream.
         commit: A revision that git resolves to a commit with one parent.
+        package: The package that is to be patched.
 
     Returns:
         The change, and the tree that it was made on.
@@ -157,9 +159,9 @@ def changes_in_commit(folder: Path, commit: str) -> tuple[ChangeSet, Tree]:
     files: list[FileChange] = []
     unstated: list[UnstatedHunk] = []
     for path in paths:
-        full = path if path.startswith("python/") or not path.startswith("sglang/") else f"python/{path}"
+        full = f"{package.root}{path}" if path.startswith(f"{package.name}/") else path
         change = FileChange(full, before.get(path), after.get(path))
-        reason = not_python(full)
+        reason = not_python(full, package)
         if change.before == change.after:
             reason = reason or "changes nothing but the mode, or a submodule"
         if reason:

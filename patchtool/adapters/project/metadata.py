@@ -20,15 +20,16 @@ from patchtool.domain.toml_text import invalid, parse_toml
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from patchtool.domain.package import Package
+
 ADDED = "files"
 DELETED = "deleted"
 """Folders, in a patch's folder, of files that the patch creates or deletes, by their paths in the git layout."""
 _STRINGS = ("title", "reason", "author", "origin", "applied-upstream", "bug", "forwarded", "since", "last-update")
 _ARRAYS = ("targets", "reads", "requires")
-_REQUIRED = {"title": '"…"', "reason": '"…"', "author": '"…"', "targets": '["python/sglang/…"]'}
+_REQUIRED = ("title", "reason", "author", "targets")
 _DATE = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d[+-]\d\d:\d\d", re.ASCII)
 _AUTHOR = re.compile(r"[^<>\n\0]+ <[^<>\s\0]*>")
-_TARGET = re.compile(r"python/sglang(?:/(?!\.{1,2}/)[^/]+)*/[^/]+\.py")
 
 
 class _Keys(NamedTuple):
@@ -40,16 +41,17 @@ class _Keys(NamedTuple):
     required: tuple[str, ...]
 
 
-_SEMANTIC = _Keys("semantic", ("kind", *_STRINGS), _ARRAYS, tuple(_REQUIRED))
+_SEMANTIC = _Keys("semantic", ("kind", *_STRINGS), _ARRAYS, _REQUIRED)
 _TEXT = _Keys("text", ("kind", *_STRINGS, "date", "base"), ("requires",), ("title", "author"))
 """The files of a text patch are those of its diff."""
 
 
-def read_patch(folder: Path) -> PatchInfo:
+def read_patch(folder: Path, package: Package) -> PatchInfo:
     """Read one patch's metadata.
 
     Args:
         folder: ``patches/<name>``.
+        package: The package that it patches.
 
     Raises:
         InputError: A file is missing, or a key is unknown, missing or has a wrong value; names file and line.
@@ -62,7 +64,7 @@ def read_patch(folder: Path) -> PatchInfo:
     table = parse_toml(data, where)
     keys = _TEXT if source_file.endswith(".patch") else _SEMANTIC
     for key, rule, hint in itertools.chain(
-        _wrong_types(table, keys), _broken_rules(table, keys), _wrong_kind(table, keys)
+        _wrong_types(table, keys), _broken_rules(table, keys, package), _wrong_kind(table, keys)
     ):
         raise invalid(data, where, (key,), rule, hint)
     if keys is _TEXT:
@@ -92,7 +94,17 @@ def read_patch(folder: Path) -> PatchInfo:
         deleted=whole[DELETED],
         date=table.get("date", ""),
         base=Release.parse(table["base"]).key if table.get("base") else "",
+        root=package.root,
     )
+
+
+def written_targets(folder: Path) -> list[str]:
+    """The targets in a patch's metadata, as far as they can be read; `read_patch` tells what is wrong."""
+    try:
+        targets = parse_toml((folder / "patch.toml").read_bytes(), "").get("targets", [])
+    except (InputError, OSError):
+        return []
+    return [path for path in targets if isinstance(path, str)] if isinstance(targets, list) else []
 
 
 def digest_of(files: Mapping[str, bytes]) -> str:
@@ -138,16 +150,17 @@ def _wrong_types(table: dict[str, Any], keys: _Keys) -> Iterator[tuple[str, str,
             yield key, f"{key} must be an array of strings", f'{key} = ["…"]'
 
 
-def _broken_rules(table: dict[str, Any], keys: _Keys) -> Iterator[tuple[str, str, str]]:
+def _broken_rules(table: dict[str, Any], keys: _Keys, package: Package) -> Iterator[tuple[str, str, str]]:
+    paths = f'["{package.folder}/…/….py"]'
     for key in keys.required:
-        example = _REQUIRED[key]
         if not (table.get(key, "").strip() if key in _STRINGS else table.get(key)):
+            example = '"…"' if key in _STRINGS else paths
             yield key, f"{key} is missing or empty", f"add a line {key} = {example}"
     for key in ("targets", "reads"):
         for path in table.get(key, ()):
-            if not _TARGET.fullmatch(path):
+            if not package.has(path) or not path.endswith(".py"):
                 rule = f"{path!r} is not the path of a Python file in the git layout"
-                yield key, rule, f'{key} = ["python/sglang/…/….py"]'
+                yield key, rule, f"{key} = {paths}"
     if "\n" in table["title"].strip():
         yield "title", "the title is the subject of a commit, one line", 'title = "npu: …"'
     if not _AUTHOR.fullmatch(table["author"].strip()):

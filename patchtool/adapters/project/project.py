@@ -9,20 +9,28 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from patchtool.adapters.project.metadata import read_patch
+from patchtool.adapters.project.metadata import read_patch, written_targets
+from patchtool.adapters.project.settings import SETTINGS, Upstream, read_settings
 from patchtool.domain.errors import InputError, PatchtoolError, RefusedError
 from patchtool.domain.kinds import source_files
 from patchtool.domain.lock import Lock, unreadable_hint
+from patchtool.domain.package import ROOT, Package, normalized, package_in
 from patchtool.domain.patch import PatchInfo
-from patchtool.domain.pin import EXAMPLE, GitSource, Pin, parse_git_reference, parse_pin
+from patchtool.domain.pin import EXAMPLE, GitSource, Pin, parse_pin
+from patchtool.domain.release import Release
 from patchtool.domain.series import SeriesEntry, parse_series
 from patchtool.domain.toml_text import invalid, parse_toml
 
 SERIES = "patches/series"
 PIN = "upstream-pin.txt"
 LOCK = "patches/series.lock"
-SETTINGS = "patchtool.toml"
-SETTINGS_EXAMPLE = '[upstream]\ngit = "https://github.com/sgl-project/sglang#subdirectory=python"'
+_FIRST_PIN = f"""\
+`patchtool rebase --to RELEASE` writes the first pin if {SETTINGS} says what to pin:
+[upstream]
+distribution = "package"
+
+or write it yourself:
+{EXAMPLE}"""
 
 
 @dataclass(frozen=True)
@@ -51,28 +59,74 @@ class Project:
             InputError: Missing or malformed.
         """
         path = self.root / PIN
-        if not path.exists():
-            raise InputError(f"{path} does not exist", hint=f"write the pin:\n{EXAMPLE}")
+        if not self.is_pinned:
+            raise InputError(f"{path} does not exist", hint=_FIRST_PIN)
         return parse_pin(_text(path), str(path))
 
-    @cached_property
-    def git(self) -> GitSource | None:
-        """Upstream's git repository, ``git`` in the table ``[upstream]`` of `SETTINGS`; None where none is given.
+    @property
+    def is_pinned(self) -> bool:
+        """Whether there is a pin."""
+        return (self.root / PIN).exists()
+
+    def start_without_pin(self) -> None:
+        """Let a project that has no pin yet be read, for the verb that writes the first one.
 
         Raises:
-            InputError: Malformed, or the table has another key.
+            InputError: Its settings do not say which distribution is to be pinned.
         """
-        path = self.root / SETTINGS
-        if not path.exists():
-            return None
-        document = parse_toml(path.read_bytes(), str(path))
-        table = document.get("upstream", {})
-        unknown = [*(key for key in document if key != "upstream"), *(key for key in table if key != "git")]
-        url = table.get("git", "")
-        if unknown or not isinstance(url, str):
-            rule = f"unknown key {unknown[0]!r}" if unknown else "git must be a URL"
-            raise InputError(f"{path}: {rule}", hint=f"it looks like\n{SETTINGS_EXAMPLE}")
-        return parse_git_reference(f"git+{url.removeprefix('git+')}")[0] if url else None
+        if self.upstream.distribution is None:
+            raise InputError(f"{self.root / PIN} does not exist", hint=_FIRST_PIN)
+        vars(self)["pin"] = Pin(self.upstream.distribution, Release("0"))
+
+    @cached_property
+    def upstream(self) -> Upstream:
+        """What the project's settings say of upstream.
+
+        Raises:
+            InputError: Malformed.
+        """
+        return read_settings(self.root / SETTINGS)
+
+    @property
+    def git(self) -> GitSource | None:
+        """Upstream's git repository by the settings; None where they name none."""
+        return self.upstream.git
+
+    @cached_property
+    def package(self) -> Package:
+        """The package that the series patches: by the settings, else by the pin and the patches' targets.
+
+        Raises:
+            InputError: The settings or the pin are malformed, or name different distributions.
+        """
+        said = self.upstream
+        distribution = self.pin.project if self.is_pinned or said.distribution is None else said.distribution
+        if said.distribution and normalized(said.distribution) != normalized(distribution):
+            raise InputError(
+                f"{self.root / PIN} pins {distribution}, {SETTINGS} says the distribution is {said.distribution}",
+                hint="correct one of them",
+            )
+        targets = self._all_targets() if said.package is None or said.layout is None else ()
+        found = package_in(targets, said.package or distribution)
+        name = said.package or (found.name if found else normalized(distribution).replace("-", "_"))
+        source = self._repository
+        subdirectory = f"{source.subdirectory}/" if source and source.subdirectory else ""
+        root = found.root if found else subdirectory or ROOT
+        return Package(name, root if said.layout is None else f"{said.layout}/".lstrip("/"), distribution)
+
+    @property
+    def subdirectory(self) -> str:
+        """The folder of upstream's repository that has the distribution, where a URL does not say it."""
+        source, layout = self._repository, self.package.layout.split("/")
+        return source.subdirectory if source else "/".join(layout[:-1] if layout[-1] == "src" else layout)
+
+    @property
+    def _repository(self) -> GitSource | None:
+        return (self.pin.git if self.is_pinned else None) or self.git
+
+    def _all_targets(self) -> list[str]:
+        """The targets of all patches, as they are written; what is wrong with them is told where they are read."""
+        return [path for entry in self.series for path in written_targets(self.root / "patches" / entry.name)]
 
     @cached_property
     def series(self) -> tuple[SeriesEntry, ...]:
@@ -106,7 +160,7 @@ class Project:
         Raises:
             InputError: A patch.toml is wrong, or requires a patch that does not precede it.
         """
-        infos = tuple(read_patch(self.root / "patches" / entry.name) for entry in self.series)
+        infos = tuple(read_patch(self.root / "patches" / entry.name, self.package) for entry in self.series)
         seen: set[str] = set()
         for info in infos:
             for required in info.requires:

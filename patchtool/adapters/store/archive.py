@@ -24,7 +24,7 @@ _LARGEST = 4 * 1024**3
 _LARGEST_PORTABLE = 512 * 1024**2
 """Unpacked bytes of what is read of an archive: everything but machine code."""
 _LARGEST_MEMBER = 64 * 1024**2
-"""Unpacked bytes of one file that is read; those of SGLang are below 1 MiB."""
+"""Unpacked bytes of one file that is read; those of a package are usually below 1 MiB."""
 _MOST_MEMBERS = 50_000
 _ENCRYPTED = 0x1
 _SHOWN = 200
@@ -39,7 +39,7 @@ class Member:
     """One regular file of an archive.
 
     Args:
-        path: As installed: ``sglang/…``.
+        path: As installed: ``package/…``.
         size: Unpacked bytes.
         handle: The member's object in `zipfile` or `tarfile`.
     """

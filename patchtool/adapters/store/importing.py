@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from email import message_from_bytes
 from typing import IO, TYPE_CHECKING
 
 from patchtool.adapters.store.archive import open_archive
 from patchtool.adapters.store.records import StoredArtifact
 from patchtool.domain.errors import EnvironmentFault, InputError, RefusedError
+from patchtool.domain.package import Package, normalized
 from patchtool.domain.release import Release
 
 if TYPE_CHECKING:
@@ -19,20 +19,17 @@ if TYPE_CHECKING:
     from patchtool.adapters.git.plumbing import Git
     from patchtool.adapters.store.archive import Member, SourceArchive, Wheel
 
-ROOT = "python/"
-"""The package's parent folder in upstream's repository, whose layout all paths have."""
 # 2000-01-01 UTC: a release's commit must not depend on who imports it, or when.
 _SIGNATURE = "patchtool <patchtool> 946684800 +0000"
 _CHUNK = 1 << 20
 _STREAMED = "--big-file-threshold=1m"
-"""Larger files, of which SGLang has none, are not held in git's memory."""
+"""Larger files, of which a package has few, are not held in git's memory."""
 
 
 def read_release(
     git: Git,
     release: Release,
-    project: str,
-    package: str,
+    package: Package,
     path: Path,
     sha256: str,
     ref: str,
@@ -43,8 +40,7 @@ def read_release(
     Args:
         git: The store's repository.
         release: What the artifact must be.
-        project: The distribution's name.
-        package: The package that is imported, a folder of the artifact.
+        package: The package that is imported, a folder of the artifact, and the distribution's name.
         path: The artifact.
         sha256: Expected hash of its bytes, hex.
         ref: The ref that the commit is left on; set last.
@@ -67,14 +63,15 @@ def read_release(
         _verify(file, path, sha256)
         with open_archive(file, path.name) as archive:
             members = archive.members()
-            _check_metadata(archive, members, project, release, path.name)
-            wanted = [member for member in members if member.path.startswith(f"{package}/")]
+            _check_metadata(archive, members, package.distribution, release, path.name)
+            wanted = [member for member in members if member.path.startswith(f"{package.name}/")]
             portable = [member for member in wanted if not member.native]
             if not portable:
-                raise RefusedError(f"{path.name} has no {package}/ folder")
+                raise RefusedError(f"{path.name} has no {package.name}/ folder")
             with git.feeding("fast-import", "--quiet", "--done", "--force", _STREAMED) as sink:
-                _write_commit(sink, ref, f"{project} {release}\n", archive, portable, path.name, progress)
-    native = tuple(sorted(ROOT + member.path for member in wanted if member.native))
+                message = f"{package.distribution} {release}\n"
+                _write_commit(sink, ref, message, archive, portable, package.root, path.name, progress)
+    native = tuple(sorted(package.root + member.path for member in wanted if member.native))
     return StoredArtifact(path.name, sha256, native)
 
 
@@ -102,13 +99,8 @@ def _check_metadata(
         same = Release.parse(version) == release
     except InputError:
         same = False
-    if _canonical(name) != _canonical(project) or not same:
+    if normalized(name) != normalized(project) or not same:
         raise RefusedError(f"{filename}: metadata mismatch: got {name} {version}, expected {project} {release.version}")
-
-
-def _canonical(name: str) -> str:
-    """A distribution's name as PEP 503 compares it."""
-    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def _write_commit(
@@ -117,6 +109,7 @@ def _write_commit(
     message: str,
     archive: Wheel | SourceArchive,
     members: list[Member],
+    root: str,
     filename: str,
     progress: Callable[[int, int], None] | None,
 ) -> None:
@@ -124,14 +117,14 @@ def _write_commit(
     sink.write(f"commit {ref}\ncommitter {_SIGNATURE}\ndata {len(text)}\n".encode() + text)
     total, done = sum(member.size for member in members), 0
     for member in members:
-        _write_file(sink, archive, member, filename)
+        _write_file(sink, archive, member, root, filename)
         done += member.size
         if progress is not None:
             progress(done, total)
     sink.write(b"done\n")
 
 
-def _write_file(sink: IO[bytes], archive: Wheel | SourceArchive, member: Member, filename: str) -> None:
+def _write_file(sink: IO[bytes], archive: Wheel | SourceArchive, member: Member, root: str, filename: str) -> None:
     """Stream one file, with a mode derived from its content.
 
     A wheel may lack the executable bits that the source archive of the release has, and both must give one commit.
@@ -139,8 +132,8 @@ def _write_file(sink: IO[bytes], archive: Wheel | SourceArchive, member: Member,
     with archive.open(member) as stream:
         chunk = stream.read(_CHUNK)
         mode = "100755" if chunk.startswith(b"#!") else "100644"
-        # An unquoted path extends to the end of the line: it starts with ROOT and has no line break.
-        sink.write(f"M {mode} inline {ROOT}{member.path}\ndata {member.size}\n".encode())
+        # An unquoted path extends to the end of the line: it starts with a folder and has no line break.
+        sink.write(f"M {mode} inline {root}{member.path}\ndata {member.size}\n".encode())
         remaining = member.size
         while chunk:
             remaining -= len(chunk)

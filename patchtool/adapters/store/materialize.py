@@ -12,7 +12,9 @@ from patchtool.adapters.process import run
 _COMPLETE = ".complete"
 
 
-def materialize(git: Git, commit: str, tree: str, folder: Path, *, lock_timeout: float = LOCK_TIMEOUT) -> Path:
+def materialize(
+    git: Git, commit: str, tree: str, folder: Path, layout: str, *, lock_timeout: float = LOCK_TIMEOUT
+) -> Path:
     """Write a commit's files to a folder, unless they are there.
 
     Args:
@@ -20,10 +22,11 @@ def materialize(git: Git, commit: str, tree: str, folder: Path, *, lock_timeout:
         commit: The release's commit.
         tree: Its tree's id, the name of the subfolder.
         folder: The parent of all such folders.
+        layout: The folder of the tree that has the package, empty for its root.
         lock_timeout: Seconds to wait for another run that writes the same tree.
 
     Returns:
-        The folder that has ``sglang/``.
+        The folder that has the package.
     """
     target = folder / tree
     if not (target / _COMPLETE).exists():
@@ -31,7 +34,7 @@ def materialize(git: Git, commit: str, tree: str, folder: Path, *, lock_timeout:
         with locked(folder / f"{tree}.lock", lock_timeout):
             if not (target / _COMPLETE).exists():
                 _check_out(git, commit, target)
-    return target / "python"
+    return target / layout
 
 
 def _check_out(git: Git, commit: str, target: Path) -> None:

@@ -78,14 +78,14 @@ def tree_of(commit: bytes) -> str:
 
 
 def write_record(artifacts: Iterable[StoredArtifact]) -> bytes:
-    """Serialize the content of ``refs/artifacts/<release>`` as JSON."""
+    """Serialize the content of the ref ``artifacts/<release>`` of a package as JSON."""
     items = [{key: value for key, value in each._asdict().items() if value is not None} for each in artifacts]
     record = {"schema": _SCHEMA, "artifacts": items}
     return json.dumps(record, indent=1).encode()
 
 
 def read_record(record: bytes) -> tuple[StoredArtifact, ...]:
-    """Parse the content of ``refs/artifacts/<release>``.
+    """Parse the content of the ref ``artifacts/<release>`` of a package.
 
     Raises:
         EnvironmentFault: Another version of the tool wrote it, or it is damaged.

@@ -15,6 +15,7 @@ from patchtool.adapters.git.stale_locks import remove_stale_files
 from patchtool.adapters.store.damage import is_damaged, remove_damaged
 from patchtool.adapters.store.records import StoredArtifact, StoredRelease, read_record, tree_of, write_record
 from patchtool.domain.errors import EnvironmentFault, InputError, RefusedError
+from patchtool.domain.package import Package, normalized
 from patchtool.domain.release import Release
 
 if TYPE_CHECKING:
@@ -30,7 +31,6 @@ _LOCK = "patchtool.lock"
 _FORMAT_FILE = "patchtool-format"
 _FORMAT = "1"
 _TEMPORARY = (".lock", ".pid", ".tmp", ".patchtool-new")
-FOLDER = "python"
 
 
 class Store:
@@ -38,25 +38,27 @@ class Store:
 
     Args:
         path: The bare repository, created by the first import.
-        project: Name of the distribution.
-        package: Name of its package.
+        package: The package, with the name of its distribution.
         remote_url: Of upstream's git repository, where missing objects of its commits come from; None for nowhere.
     """
 
     def __init__(
         self,
-        path: Path | None = None,
-        project: str = "sglang",
-        package: str = "sglang",
+        path: Path | None,
+        package: Package,
         remote_url: str | None = None,
     ) -> None:
         self.path = (path or default_path()).absolute()
-        self.project = project
         self.package = package
-        # Distributions of one package may have the same versions with other files.
-        self._namespace = "refs" if project.lower() == package.lower() else f"refs/distributions/{project.lower()}"
+        # Distributions have the same versions with other files, and the same files in another layout are other commits.
+        self._namespace = f"refs/distributions/{normalized(self.project)}/{package.folder}"
         self.git = Git(self.path)
         self.remote = None if remote_url is None else Remote(self.path, remote_url)
+
+    @property
+    def project(self) -> str:
+        """The distribution's name."""
+        return self.package.distribution
 
     def beside(self, name: str) -> Path:
         """Where one of the store's `NEIGHBOURS` is; it need not exist."""
@@ -96,14 +98,14 @@ class Store:
 
     def tree(self, commit: str) -> CommitTree:
         """The files of a commit."""
-        return CommitTree(self.git, commit, remote=self.remote, folder=FOLDER)
+        return CommitTree(self.git, commit, remote=self.remote, folder=self.package.layout or ".")
 
     def trees(self, commits: Sequence[str], paths: Sequence[str]) -> dict[str, CommitTree]:
         """The files of many commits; the ids of those paths are looked up for all commits in one process."""
         files = self.git.regular_files(commits, paths)
         known = {commit: {path: files[commit].get(path) for path in paths} for commit in commits}
         read: dict[str, bytes] = {}
-        return {c: CommitTree(self.git, c, known[c], self.remote, FOLDER, read) for c in commits}
+        return {c: CommitTree(self.git, c, known[c], self.remote, self.package.layout or ".", read) for c in commits}
 
     @contextmanager
     def writing(self, lock_timeout: float = LOCK_TIMEOUT) -> Iterator[None]:
@@ -150,7 +152,7 @@ class Store:
             if known is not None and sha256 in known.digests:
                 return known
             incoming = f"{_INCOMING}/{release.tag}"
-            artifact = read_release(self.git, release, self.project, self.package, wheel, sha256, incoming, progress)
+            artifact = read_release(self.git, release, self.package, wheel, sha256, incoming, progress)
             try:
                 return self._publish(release, incoming, artifact, known)
             finally:

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 LARGEST_FILE = 2 * 1024**3
-"""Bytes; the wheels of SGLang have less than 40 MiB."""
+"""Bytes; wheels that are mostly Python have less than 100 MiB."""
 _LARGEST_PAGE = 8 * 1024**2
-"""Bytes; the pages of SGLang have less than 1 MiB."""
+"""Bytes; the pages of projects with hundreds of releases have some."""
 _LONGEST_PAGE = 120.0
 """Seconds for a page."""
 _SLOWEST = 1024

@@ -1,4 +1,4 @@
-"""A folder with SGLang that the user already has: open it, write the series to it, and unapply it.
+"""A folder with the package that the user already has: open it, write the series to it, and unapply it.
 
 In: a path, and the rendered series as `PatchCommit`s. Out: a `Worktree` to judge, a `WriteResult`, a `Recovery`.
 A write, also one in place of another series, changes all files, the index and HEAD, or nothing. Every change is in the

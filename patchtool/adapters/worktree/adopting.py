@@ -41,7 +41,7 @@ def adopt(
         lock_timeout: Seconds to wait for another run.
     """
     with locked_worktree(worktree, lock_timeout) as current:
-        journal = Journal(current.state_dir)
+        journal = Journal(current.state_dir, current.upstream)
         if journal.applied() or journal.pending():
             return
         crlf = current.line_endings({path: raw for path in originals if (raw := current.raw(path)) is not None})
@@ -88,8 +88,8 @@ def _without(mode: str, permissions: int) -> int:
 
 def _true_entry(worktree: Worktree, path: str) -> RecordEntry:
     """What the installer recorded for a file, if that is true."""
-    name, content = path.removeprefix("python/"), worktree.raw(path)
-    entry = record_entries(worktree.base, {name}).get(name, RecordEntry())
+    name, content = worktree.upstream.installed(path), worktree.raw(path)
+    entry = record_entries(worktree.base, worktree.upstream, {name}).get(name, RecordEntry())
     return entry if content is not None and entry.describes(content) else RecordEntry()
 
 

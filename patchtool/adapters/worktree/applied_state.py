@@ -40,12 +40,12 @@ class AppliedState(NamedTuple):
 
 def read_applied(worktree: Worktree) -> Applied | None:
     """Read the record of what is applied, None when nothing is; see `applied_state` for whether it still holds."""
-    return Journal(worktree.state_dir).applied()
+    return Journal(worktree.state_dir, worktree.upstream).applied()
 
 
 def read_originals(worktree: Worktree, applied: Applied) -> dict[str, bytes | None]:
     """The bytes on disk of every patched file before it was patched, by path in the git layout; None for a new file."""
-    journal = Journal(worktree.state_dir)
+    journal = Journal(worktree.state_dir, worktree.upstream)
     return {change.path: journal.original(change) for change in applied.files}
 
 
@@ -90,8 +90,8 @@ def _current(worktree: Worktree, applied: Applied, at_head: bool, paths: Iterabl
     """Those of the files that are as the commit at HEAD, or the installed distribution, has them."""
     wanted = list(paths)
     if worktree.checkout is None:
-        names = {path.removeprefix("python/"): path for path in wanted}
-        entries = record_entries(worktree.base, names)
+        names = {worktree.upstream.installed(path): path for path in wanted}
+        entries = record_entries(worktree.base, worktree.upstream, names)
         return {names[name] for name, entry in entries.items() if entry.describes(worktree.raw(names[name]) or b"")}
     if at_head or worktree.head == applied.head or _has_our_commits(worktree, applied):
         return set()

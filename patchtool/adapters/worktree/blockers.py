@@ -68,11 +68,10 @@ def new_links(modes: Mapping[str, str]) -> Iterator[Blocker]:
 
 
 def _unsafe_path(worktree: Worktree, path: str, *, create: bool) -> Blocker | None:
-    parts = path.split("/")
-    if parts[0] != "python" or len(parts) < 3 or not {"", ".", "..", ".git"}.isdisjoint(parts):
-        return Blocker(f"{path} is outside of python/sglang", "correct the patch's targets")
+    if not worktree.upstream.has(path):
+        return Blocker(f"{path} is outside of {worktree.upstream.folder}", "correct the patch's targets")
     current = worktree.base
-    for part in parts[1:]:
+    for part in worktree.upstream.installed(path).split("/"):
         # A case-insensitive file system opens Foo.py under the name foo.py, which git would see as a second file.
         if not current.is_dir() or part not in (entry.name for entry in current.iterdir()):
             if create and current.is_dir() and not (current / part).exists():

@@ -14,16 +14,17 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from patchtool.adapters.files import atomic_write, staged_name
+from patchtool.adapters.worktree.layout import dist_infos
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
     from pathlib import Path
 
+    from patchtool.domain.package import Package
+
 _ALGORITHMS = frozenset({"sha256", "sha384", "sha512"})
 _LARGEST = 64 << 20
 """Bytes of a ``RECORD`` that is read; that of a wheel with 100,000 files has a tenth."""
-
-_OWN = re.compile(rb"^\"?sglang/", re.MULTILINE)
 
 
 class RecordEntry(NamedTuple):
@@ -54,25 +55,26 @@ def entry_of(content: bytes, like: RecordEntry = _USUAL) -> RecordEntry:
     return RecordEntry(f"{algorithm}={digest}", str(len(content)) if like.size else "")
 
 
-def is_installed(base: Path) -> bool:
-    """Whether a folder has a wheel's ``RECORD`` for SGLang."""
-    return any(True for _ in _records(base))
+def is_installed(base: Path, package: Package) -> bool:
+    """Whether a folder has a wheel's ``RECORD`` for the package."""
+    return any(True for _ in _records(base, package))
 
 
-def record_entries(base: Path, names: Collection[str]) -> dict[str, RecordEntry]:
+def record_entries(base: Path, package: Package, names: Collection[str]) -> dict[str, RecordEntry]:
     """What the installer wrote, for those of the files that it recorded with a hash.
 
     Args:
         base: The site-packages folder.
+        package: The package.
         names: Files relative to it.
     """
-    lines = (line for _, content in _records(base) for line in content.splitlines())
+    lines = (line for _, content in _records(base, package) for line in content.splitlines())
     return {name: entry for line in lines for name, entry in _parsed(line, names) if entry.hash}
 
 
-def record_lines(base: Path, names: Collection[str]) -> dict[str, tuple[int, str]]:
+def record_lines(base: Path, package: Package, names: Collection[str]) -> dict[str, tuple[int, str]]:
     """Number and text of the lines of those files, by which `updated` puts them back where they were."""
-    lines = (pair for _, content in _records(base) for pair in enumerate(content.splitlines(keepends=True)))
+    lines = (pair for _, content in _records(base, package) for pair in enumerate(content.splitlines(keepends=True)))
     return {
         name: (number, line.decode("utf-8", "surrogateescape"))
         for number, line in lines
@@ -82,6 +84,7 @@ def record_lines(base: Path, names: Collection[str]) -> dict[str, tuple[int, str
 
 def update_record(
     base: Path,
+    package: Package,
     changes: Mapping[str, tuple[RecordEntry, RecordEntry]],
     places: Mapping[str, tuple[int, str]] = MappingProxyType({}),
 ) -> None:
@@ -89,10 +92,11 @@ def update_record(
 
     Args:
         base: The site-packages folder; one without a ``RECORD`` stays as it is.
+        package: The package.
         changes: Entries before and after, by name relative to it; an empty one for no line.
         places: Where the lines of some files were; see `record_lines`.
     """
-    for record, content in _records(base):
+    for record, content in _records(base, package):
         changed = updated(content, changes, places)
         if changed != content:
             atomic_write(record, changed, record.stat().st_mode & 0o777)
@@ -140,12 +144,13 @@ def _insert(lines: list[bytes], entries: Mapping[str, RecordEntry], places: Mapp
             lines[number] = line + b"\n"
 
 
-def _records(base: Path) -> Iterator[tuple[Path, bytes]]:
-    """Those of SGLang itself, which list files of its package, with their content."""
-    for record in sorted(base.glob("sglang*.dist-info/RECORD")):
+def _records(base: Path, package: Package) -> Iterator[tuple[Path, bytes]]:
+    """Those of the package itself, which list files of its package, with their content."""
+    own = re.compile(rb"^\"?%s/" % re.escape(package.name.encode()), re.MULTILINE)
+    for record in (info / "RECORD" for info in dist_infos(base, package)):
         if record.is_file() and record.stat().st_size <= _LARGEST:
             content = record.read_bytes()
-            if _OWN.search(content):
+            if own.search(content):
                 yield record, content
 
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from patchtool.adapters.worktree.records import Transition
+    from patchtool.domain.package import Package
 
 _OVERHEAD = 256 * 1024
 """Bytes for refs, reflogs and directory entries."""
@@ -33,10 +34,12 @@ class Journal:
 
     Args:
         folder: ``patchtool`` in the git folder, or ``.patchtool`` beside the package.
+        package: The package; a record names no other files.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, package: Package) -> None:
         self.folder = folder
+        self._package = package
         self._copies = folder / "originals"
         self._pending = folder / "journal.json"
         self._applied = folder / "applied.json"
@@ -176,4 +179,4 @@ class Journal:
         )
 
     def _load(self, file: Path) -> Record:
-        return NO_RECORD if not file.exists() or foreign(self.folder) else read_record(file)
+        return NO_RECORD if not file.exists() or foreign(self.folder) else read_record(file, self._package)

@@ -29,7 +29,7 @@ def locked_worktree(worktree: Worktree, timeout: float) -> Iterator[Worktree]:
         RefusedError: The folder cannot be written to.
         EnvironmentFault: Another run held the lock for longer than ``timeout`` seconds.
     """
-    journal = Journal(worktree.state_dir)
+    journal = Journal(worktree.state_dir, worktree.upstream)
     try:
         _claim(worktree, journal)
         with locked(journal.lock, timeout):

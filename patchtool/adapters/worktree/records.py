@@ -14,9 +14,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from patchtool.domain.package import Package
+
 _SCHEMA = 1
 _CHANGE = "transition"
-_PATH = re.compile(r"python/(?:(?!\.{0,2}/|\.git/)[^/\\\0-\x1f]+/)+(?!\.{1,2}$)[^/\\\0-\x1f]+")
+_BELOW = r"(?:(?!\.{0,2}/|\.git/)[^/\\\0-\x1f]+/)+(?!\.{1,2}$)[^/\\\0-\x1f]+"
 _ORIGINAL = re.compile(r"originals/[0-9a-f]+")
 _BRANCH = re.compile(r"refs/heads/(?!.*\.\.)[^\0-\x20\x7f~^:?*\[\\]+")
 _ID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
@@ -214,8 +216,12 @@ def write_record(record: Record) -> bytes:
     return json.dumps({"schema": _SCHEMA, **applied, **change}, indent=1).encode()
 
 
-def read_record(file: Path) -> Record:
+def read_record(file: Path, package: Package) -> Record:
     """Read a record, which is in a state folder of our own, and check it nevertheless: others may write to the folder.
+
+    Args:
+        file: The record.
+        package: The package that the folder is about.
 
     Raises:
         RefusedError: It names something outside of the tree.
@@ -233,7 +239,11 @@ def read_record(file: Path) -> Record:
         change = document.pop(_CHANGE, None)
         transition = _transition(_frozen(change)) if change else None
         applied = _applied(document) if document or transition is None else None
-        outside = [*(_outside(applied) if applied else ()), *(_outside_of(transition) if transition else ())]
+        path = re.compile(re.escape(package.root) + _BELOW)
+        outside = [
+            *(_outside(applied, path) if applied else ()),
+            *(_outside_of(transition, path) if transition else ()),
+        ]
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise _unreadable(file, str(error)) from error
     if outside:
@@ -256,21 +266,21 @@ def _transition(document: dict[str, Any]) -> Transition:
     return Transition(document["work"], files, *heads, tuple(BranchStep(*step) for step in document["branches"]))
 
 
-def _outside(applied: Applied) -> Iterator[str]:
+def _outside(applied: Applied, path: re.Pattern[str]) -> Iterator[str]:
     """What a record must not name: a path outside of the package, a copy outside of the folder, no branch, no id."""
     for change in applied.files:
         entries = [(_ENTRY, " ".join(entry)) for entry in (change.entry_before, change.entry_after)]
         modes = [(_MODE, f"{mode:o}") for mode in (change.mode, change.mode_written)]
-        yield from _not_matching((_PATH, change.path), (_ORIGINAL, change.original), *modes, *entries)
+        yield from _not_matching((path, change.path), (_ORIGINAL, change.original), *modes, *entries)
     yield from _not_matching(*((_BRANCH, name) for name in (applied.branch, applied.head_branch) if name is not None))
     ids = (*applied.commits, *(name for name in (applied.head, applied.tree) if name))
     yield from _not_matching(*((_ID, name) for name in ids))
 
 
-def _outside_of(transition: Transition) -> Iterator[str]:
+def _outside_of(transition: Transition, path: re.Pattern[str]) -> Iterator[str]:
     """The same of a change that is under way."""
     for step in transition.files:
-        yield from _not_matching((_PATH, step.path))
+        yield from _not_matching((path, step.path))
         for state in (step.before, step.after):
             entry = (_ENTRY, " ".join(state.entry))
             yield from _not_matching((_COPY, state.content), (_MODE, f"{state.mode:o}"), entry)

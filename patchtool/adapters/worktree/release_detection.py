@@ -6,12 +6,15 @@ import re
 from typing import TYPE_CHECKING
 
 from patchtool.adapters.foreign_files import read_head
+from patchtool.adapters.worktree.layout import dist_infos
 from patchtool.domain.errors import InputError
 from patchtool.domain.release import Release
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
     from pathlib import Path
+
+    from patchtool.domain.package import Package
 
 _VERSION_PY = re.compile(r"^(?:__version__|version)\b[^\n]*?=\s*['\"]([^'\"]+)['\"]", re.MULTILINE)
 _METADATA = re.compile(r"^Version:\s*(\S+)", re.MULTILINE)
@@ -23,17 +26,18 @@ def release_from_tags(tags: Iterable[str]) -> Release | None:
     return max(releases, default=None)
 
 
-def release_from_files(package: Path, known: Collection[Release] = ()) -> Release | None:
+def release_from_files(folder: Path, package: Package, known: Collection[Release] = ()) -> Release | None:
     """Read the release from version files in the package and metadata beside it.
 
     Args:
-        package: The ``sglang`` folder.
+        folder: The package's folder.
+        package: The package.
         known: Releases that are recognised as they are, local versions and development releases too.
 
     Returns:
         None when there are none, or the tree is between two releases.
     """
-    for file, pattern in _sources(package):
+    for file, pattern in _sources(folder, package):
         match = pattern.search(read_head(file))
         if match:
             exact = next((release for release in known if not release.commit and release == _parsed(match[1])), None)
@@ -42,11 +46,11 @@ def release_from_files(package: Path, known: Collection[Release] = ()) -> Releas
     return None
 
 
-def _sources(package: Path) -> Iterator[tuple[Path, re.Pattern[str]]]:
-    beside = package.parent
-    metadata = [*sorted(beside.glob(f"{package.name}-*.dist-info/METADATA")), beside / "PKG-INFO"]
+def _sources(folder: Path, package: Package) -> Iterator[tuple[Path, re.Pattern[str]]]:
+    beside = folder.parent
+    metadata = [*(info / "METADATA" for info in dist_infos(beside, package)), beside / "PKG-INFO"]
     for name in ("_version.py", "version.py"):
-        yield from ((file, _VERSION_PY) for file in (package / name,) if file.is_file())
+        yield from ((file, _VERSION_PY) for file in (folder / name,) if file.is_file())
     yield from ((file, _METADATA) for file in metadata if file.is_file())
 
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from patchtool.adapters.worktree.worktree import Worktree
+    from patchtool.domain.package import Package
 
 _SUFFIXES = (".so", ".pyd")
 _PROBE = """
@@ -96,11 +97,13 @@ class Running(NamedTuple):
     def shadows(self, worktree: Worktree, paths: Iterable[str]) -> Iterator[Shadow]:
         """What runs instead of files of the package."""
         for path in paths:
-            file, found = worktree.on_disk(path), self.modules.get(module_name(path))
+            file, found = worktree.on_disk(path), self.modules.get(worktree.upstream.module(path))
             if not file.is_file():
                 continue
             if found is None:
-                yield Shadow(path, None, f"{self.python} does not find {module_name(path)}, which is in {file}")
+                yield Shadow(
+                    path, None, f"{self.python} does not find {worktree.upstream.module(path)}, which is in {file}"
+                )
             elif not _is_same(Path(found["origin"]), file):
                 yield Shadow(path, Path(found["origin"]), f"{self.python} loads {found['origin']} instead of {file}")
             elif found["current"] is False:
@@ -108,27 +111,27 @@ class Running(NamedTuple):
                 yield Shadow(path, cached, f"{cached} was compiled from other bytes than {file} has", True)
 
 
-def ask_interpreter(python: str, package: str, paths: Iterable[str]) -> Running:
+def ask_interpreter(python: str, package: Package, paths: Iterable[str]) -> Running:
     """Ask an interpreter which files it would run; nothing is imported.
 
     Args:
         python: The interpreter's path or name.
-        package: The package's name.
+        package: The package.
         paths: Files of the package, in the git layout.
 
     Raises:
         EnvironmentFault: There is no such interpreter, it failed, or it has no such package.
     """
-    question = json.dumps([package, sorted({module_name(path) for path in paths})])
+    question = json.dumps([package.name, sorted({package.module(path) for path in paths})])
     try:
         output = process.run([python, "-", question], stdin=_PROBE.encode()).stdout
         answer: Any = json.loads(output.splitlines()[-1])  # a .pth file of the environment may print, too
     except (ValueError, IndexError) as error:
         raise EnvironmentFault(f"{python} did not answer what it runs", cause=str(error)) from error
-    found = answer["modules"].pop(package)
+    found = answer["modules"].pop(package.name)
     if found is None:
         raise EnvironmentFault(
-            f"{python} (Python {answer['python']}) has no {package}",
+            f"{python} (Python {answer['python']}) has no {package.name}",
             hint="name the interpreter that runs it: patchtool status --installed --python FILE",
         )
     folder = Path(found["origin"]).parent
@@ -148,11 +151,6 @@ def shadows_beside(worktree: Worktree, paths: Iterable[str]) -> Iterator[Shadow]
             yield Shadow(path, file.with_suffix(""), f"the package {file.with_suffix('')} is loaded instead of {file}")
         for bytecode in compiled_from_other_bytes(file):
             yield Shadow(path, bytecode, f"{bytecode} was compiled from other bytes than {file} has, unchecked", True)
-
-
-def module_name(path: str) -> str:
-    """The module of a file in the git layout."""
-    return path.removeprefix("python/").removesuffix(".py").removesuffix("/__init__").replace("/", ".")
 
 
 def _is_same(one: Path, other: Path) -> bool:

@@ -63,9 +63,10 @@ def change_files(worktree: Worktree, steps: tuple[FileStep, ...], contents: Mapp
             _change_file(worktree, step)
         if step.created and not step.after.content:
             _remove_empty_folders(file.parent, worktree.package)
-    names = {step.path.removeprefix("python/"): step for step in steps}
+    names = {worktree.upstream.installed(step.path): step for step in steps}
     update_record(
         worktree.base,
+        worktree.upstream,
         {name: (RecordEntry(*step.before.record), RecordEntry(*step.after.record)) for name, step in names.items()},
         {name: step.record_line for name, step in names.items()},
     )

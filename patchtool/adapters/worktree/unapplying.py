@@ -29,7 +29,7 @@ def recover(worktree: Worktree, *, lock_timeout: float = LOCK_TIMEOUT) -> Recove
     Raises:
         RefusedError: A file was edited since; names it.
     """
-    journal = Journal(worktree.state_dir)
+    journal = Journal(worktree.state_dir, worktree.upstream)
     if not journal.pending() and not journal.has_leftovers():
         return None
     with locked_worktree(worktree, lock_timeout) as current:
@@ -53,7 +53,7 @@ def unapply(
         RefusedError: An edit touches lines of the series, commits were added, or another user wrote the record; names
             them, and nothing is changed.
     """
-    journal = Journal(worktree.state_dir)
+    journal = Journal(worktree.state_dir, worktree.upstream)
     if why := foreign(worktree.state_dir):
         raise RefusedError(
             f"the record of what is applied in {worktree.state_dir} is not acted on: {why}",

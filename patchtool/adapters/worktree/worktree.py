@@ -27,9 +27,8 @@ if TYPE_CHECKING:
 
     from patchtool.adapters.git.checkout import Checkout
     from patchtool.adapters.worktree.records import Applied
+    from patchtool.domain.package import Package
     from patchtool.domain.release import Release
-
-_LAYOUT = "python/"
 
 
 @dataclass(frozen=True)
@@ -40,7 +39,8 @@ class Worktree:
     Ids are SHA-1, as in the store and the lock, whatever the repository's object format.
 
     Args:
-        package: The ``sglang`` folder.
+        package: The package's folder.
+        upstream: The package, as upstream has it.
         checkout: The git checkout that tracks it, None for a plain folder.
         notes: Sentences for the user on how the package was located.
         known: Releases that the project records; a checkout at the commit of one of them is it.
@@ -49,6 +49,7 @@ class Worktree:
     """
 
     package: Path
+    upstream: Package
     checkout: Checkout | None = None
     notes: tuple[str, ...] = ()
     known: tuple[Release, ...] = ()
@@ -93,8 +94,8 @@ class Worktree:
         if self.placed is not None:
             return self.placed
         if self.checkout is None:
-            return release_from_files(self.package, self.known)
-        applied = Journal(self.state_dir).applied()
+            return release_from_files(self.package, self.upstream, self.known)
+        applied = Journal(self.state_dir, self.upstream).applied()
         commit = applied.head if applied and self.head in applied.commits else self.head
         recorded = {release.commit: release for release in self.known if release.commit}
         if commit in recorded:
@@ -104,7 +105,7 @@ class Worktree:
             if self.committed.below in recorded:
                 return recorded[self.committed.below]
             tags = self.checkout.tags(self.committed.below)
-        return release_from_tags(tags) or release_from_files(self.package, self.known)
+        return release_from_tags(tags) or release_from_files(self.package, self.upstream, self.known)
 
     @cached_property
     def committed(self) -> CommittedSeries | None:
@@ -138,13 +139,13 @@ class Worktree:
 
     def is_linked(self, path: str) -> bool:
         """Whether there is a symbolic link."""
-        return path.startswith(_LAYOUT) and self.on_disk(path).is_symlink()
+        return path.startswith(self.upstream.root) and self.on_disk(path).is_symlink()
 
     def raw(self, path: str) -> bytes | None:
         """The bytes on disk, or None where there is no regular file."""
         if path in self.without:
             return self.without[path]
-        return read_regular(self._join(path.removeprefix(_LAYOUT))) if path.startswith(_LAYOUT) else None
+        return read_regular(self._join(self.upstream.installed(path))) if path.startswith(self.upstream.root) else None
 
     def _raw_many(self, paths: Iterable[str]) -> dict[str, bytes]:
         """The bytes on disk of those paths that are regular files; each folder is listed once."""
@@ -160,9 +161,9 @@ class Worktree:
         wanted = list(paths)
         contents = {path: data for path in wanted if (data := self.without.get(path)) is not None}
         for path in (path for path in wanted if path not in self.without):
-            name = path.removeprefix(_LAYOUT)
+            name = self.upstream.installed(path)
             folder, _, file = name.rpartition("/")
-            if path.startswith(_LAYOUT) and (entry := entries(folder).get(file)):
+            if path.startswith(self.upstream.root) and (entry := entries(folder).get(file)):
                 joined = self._join(name) if entry.is_symlink() else f"{self._base}/{name}"
                 if (content := read_regular(joined)) is not None:
                     contents[path] = content
@@ -200,7 +201,7 @@ class Worktree:
 
     def on_disk(self, path: str) -> Path:
         """The file of a path in the git layout; it need not exist."""
-        return self.base / path.removeprefix(_LAYOUT)
+        return self.base / self.upstream.installed(path)
 
     def in_repository(self, path: str) -> str:
         """The path in the user's repository of a path in the git layout."""
@@ -219,7 +220,7 @@ class Worktree:
                 content = read_regular(file) or b""
                 # Plain search first: the expression alone takes ten times as long.
                 if word.encode() in content and pattern.search(content):
-                    matches.append(_LAYOUT + file.relative_to(self.base).as_posix())
+                    matches.append(self.upstream.root + file.relative_to(self.base).as_posix())
         return sorted(matches)
 
 
@@ -227,23 +228,24 @@ def _mode(file: Path) -> str:
     return EXECUTABLE if file.stat().st_mode & 0o100 else REGULAR
 
 
-def open_worktree(path: Path) -> Worktree:
-    """Open the SGLang tree that a path refers to.
+def open_worktree(path: Path, upstream: Package) -> Worktree:
+    """Open the tree of the package that a path refers to.
 
     Args:
         path: See `find_package`.
+        upstream: The package.
 
     Raises:
         InputError: There is no such folder.
-        RefusedError: It has no SGLang, or is in a repository that git refuses to work in.
+        RefusedError: It has no such package, or is in a repository that git refuses to work in.
     """
     try:
-        package, notes = find_package(path)
+        package, notes = find_package(path, upstream)
     except RefusedError:
         # In a bare repository, or one that git distrusts, that is the better explanation.
         discover(path.resolve())
         raise
-    worktree = _located(package, notes)
+    worktree = _located(package, upstream, notes)
     if why := foreign(worktree.state_dir):
         aside = free_name(worktree.state_dir)
         note = f"the record in {worktree.state_dir} is not acted on: {why}; a write moves it to {aside.name}"
@@ -251,16 +253,16 @@ def open_worktree(path: Path) -> Worktree:
     return worktree
 
 
-def _located(package: Path, notes: tuple[str, ...]) -> Worktree:
+def _located(package: Path, upstream: Package, notes: tuple[str, ...]) -> Worktree:
     checkout = discover(package.parent)
     if checkout is None:
-        return Worktree(package, None, notes)
+        return Worktree(package, upstream, None, notes)
     if checkout.of_another_tree:
         note = f"{checkout.git_dir} belongs to another tree: files are edited, nothing is committed"
-        return Worktree(package, None, (*notes, note))
-    if package.parent in (checkout.root, checkout.root / "python"):
+        return Worktree(package, upstream, None, (*notes, note))
+    if package.parent in (checkout.root, checkout.root / upstream.layout):
         name = package.relative_to(checkout.root).as_posix()
         if checkout.tracks(f"{name}/__init__.py"):
-            return Worktree(package, checkout, notes)
-    note = f"{checkout.root} is not a checkout of SGLang: files are edited, nothing is committed"
-    return Worktree(package, None, (*notes, note))
+            return Worktree(package, upstream, checkout, notes)
+    note = f"{checkout.root} is not a checkout of {upstream.name}: files are edited, nothing is committed"
+    return Worktree(package, upstream, None, (*notes, note))

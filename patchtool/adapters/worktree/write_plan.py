@@ -138,13 +138,14 @@ def _with_record_entries(
     replaced: Mapping[str, FileChange],
 ) -> Iterator[FileChange]:
     """Plan what becomes of the files' lines in the installer's ``RECORD``, where they are true now."""
-    if worktree.checkout or not is_installed(worktree.base):
+    if worktree.checkout or not is_installed(worktree.base, worktree.upstream):
         yield from files
         return
-    names = {change.path.removeprefix("python/") for change in files}
-    known, lines = record_entries(worktree.base, names), record_lines(worktree.base, names)
+    base, upstream = worktree.base, worktree.upstream
+    names = {upstream.installed(change.path) for change in files}
+    known, lines = record_entries(base, upstream, names), record_lines(base, upstream, names)
     for change in files:
-        name, original, content = change.path.removeprefix("python/"), originals[change.path], contents[change.path]
+        name, original, content = upstream.installed(change.path), originals[change.path], contents[change.path]
         entry, line = known.get(name, RecordEntry()), lines.get(name, NO_LINE)
         if earlier := replaced.get(change.path):
             entry = RecordEntry(*(earlier.record_before if entry == earlier.record_after else entry))

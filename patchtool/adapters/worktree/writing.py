@@ -57,7 +57,7 @@ def write(
         RefusedError: There are blockers; names them, and nothing was changed.
         EnvironmentFault: Git or the disk failed, or another run holds the lock; the worktree is as before.
     """
-    journal = Journal(worktree.state_dir)
+    journal = Journal(worktree.state_dir, worktree.upstream)
     ref = f"refs/heads/{branch}" if commit and worktree.checkout else None
     target = _Target(digest(commits), ref, branch.rpartition("/")[2])
     # Most runs find the series applied: that needs no lock, no GitPython and no further process.

@@ -22,7 +22,7 @@ OnOption = Annotated[
 HtmlOption = Annotated[str | None, typer.Option("--html", metavar="FILE", help="Write a self-contained HTML page.")]
 TreeOption = Annotated[
     str | None,
-    typer.Option("--tree", metavar="DIR", help="A checkout, unpacked wheel, site-packages or environment with SGLang."),
+    typer.Option("--tree", metavar="DIR", help="A checkout, unpacked wheel, site-packages or environment."),
 ]
 JunitOption = Annotated[str | None, typer.Option("--junit", metavar="FILE", help="Write JUnit XML.")]
 AnnotateOption = Annotated[bool, typer.Option("--github", help="Print GitHub annotations too.")]

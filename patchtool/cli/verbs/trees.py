@@ -32,11 +32,11 @@ def fetch(
     return show(command(session(), tuple(releases or ())))
 
 
-@verbs.command(cls=Verb, epilog="Example: patchtool apply --output build/sglang")
+@verbs.command(cls=Verb, epilog="Example: patchtool apply --output build/patched")
 def apply(
     output: Annotated[
         str | None,
-        typer.Option("--output", metavar="DIR", help="Where to write, default build/sglang-v<release>."),
+        typer.Option("--output", metavar="DIR", help="Where to write, default build/<project>-v<release>."),
     ] = None,
     tree: TreeOption = None,
     only: Annotated[
@@ -70,7 +70,7 @@ def apply(
     return show(command(session(), options))
 
 
-@verbs.command(cls=Verb, epilog="Example: patchtool unapply --tree ~/sglang")
+@verbs.command(cls=Verb, epilog="Example: patchtool unapply --tree ~/checkout")
 def unapply(tree: Annotated[str, typer.Option("--tree", metavar="DIR", help="The folder it was applied to.")]) -> int:
     """Remove the series from a tree, byte for byte."""
     from patchtool.commands.unapply import unapply as command
@@ -83,7 +83,7 @@ def status(
     on: OnOption = None,
     tree: TreeOption = None,
     installed: Annotated[
-        bool, typer.Option("--installed", help="The SGLang that this Python runs, or that of --python; one line.")
+        bool, typer.Option("--installed", help="The package that this Python runs, or that of --python; one line.")
     ] = False,
     python: Annotated[str, typer.Option("--python", metavar="FILE", help="The interpreter for --installed.")] = "",
 ) -> int:

@@ -21,11 +21,11 @@ from patchtool.matrix.npu.speed import SpeedResult, read_speed
 from patchtool.matrix.npu.thresholds import compare
 from patchtool.matrix.options import VISIBLE_NPUS
 from patchtool.matrix.planning.served_models import Accuracy
-from patchtool.matrix.release_trees import LAYOUT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from patchtool.domain.package import Package
     from patchtool.matrix.cell import Cell
     from patchtool.matrix.npu.detect import Npu
     from patchtool.matrix.npu.thresholds import Runs
@@ -97,7 +97,11 @@ class _ServedRun:
         if all(None not in results for results in known.values()):
             return {name: [each for each in results if each is not None] for name, results in known.items()}
         overlay = self.trees.overlays.get(patches, {})
-        tree = link_tree(self.trees.tree, overlay, self.scratch / records.folder.name) if overlay else self.trees.tree
+        tree = (
+            link_tree(self.trees.tree, overlay, self.scratch / records.folder.name, self.trees.package)
+            if overlay
+            else self.trees.tree
+        )
         visible = {VISIBLE_NPUS: ",".join(self.devices)}
         environment = npu_environment(records.folder, tree, {**group.model.environment, **visible})
         command, log = group.server_command("{port}"), records.folder / "server.log"
@@ -144,19 +148,20 @@ class _ServedRun:
         return read_speed(folder / "speed.jsonl", benchmark.prompts)
 
 
-def link_tree(tree: Path, overlay: Mapping[str, bytes], target: Path) -> Path:
+def link_tree(tree: Path, overlay: Mapping[str, bytes], target: Path, package: Package) -> Path:
     """Create a complete patched tree, whose other files are hard links where the file system has them.
 
     Args:
         tree: The pristine tree.
         overlay: Changed files, by path in the git layout.
         target: Folder to create.
+        package: The package.
     """
     # Python would accept bytecode of the pristine file for a patched one of the same size and second
     bytecode = shutil.ignore_patterns("__pycache__")
-    shutil.copytree(tree / "sglang", target / "sglang", copy_function=_link, ignore=bytecode)
+    shutil.copytree(tree / package.name, target / package.name, copy_function=_link, ignore=bytecode)
     for path, content in overlay.items():
-        file = target / path.removeprefix(LAYOUT)
+        file = target / package.installed(path)
         file.unlink(missing_ok=True)  # or the pristine file, which has the same inode, would be overwritten
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(content)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from patchtool.emulation import FULL_PRECISION
 from patchtool.matrix.options import VISIBLE_NPUS
 
 if TYPE_CHECKING:
@@ -40,7 +41,5 @@ def cell_environment(code: Path, home: Path, cache: Path | None) -> dict[str, st
         VISIBLE_NPUS: "",
         "CUDA_VISIBLE_DEVICES": "",
         "TRITON_INTERPRET": "1",
-        # exact comparisons need states in full precision
-        "SGLANG_MAMBA_CONV_DTYPE": "float32",
-        "SGLANG_MAMBA_SSM_DTYPE": "float32",
+        **FULL_PRECISION,
     }

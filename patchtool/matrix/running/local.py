@@ -24,7 +24,6 @@ from typing import TYPE_CHECKING, Any
 import patchtool
 from patchtool.domain.errors import EnvironmentFault
 from patchtool.matrix.cell import CellResult, Outcome
-from patchtool.matrix.release_trees import LAYOUT
 from patchtool.matrix.running.environment import cell_environment
 from patchtool.matrix.running.own_time import OwnTime
 
@@ -178,7 +177,7 @@ class _Worker:
                 round(float(reply.get("seconds", 0.0)), 3),
                 str(reply["detail"]),
                 dict(reply.get("numbers", {})),
-                _shared(tuple(f"{LAYOUT}{path}" for path in reply.get("loaded", ()))),
+                _shared(tuple(f"{self._trees.package.root}{path}" for path in reply.get("loaded", ()))),
             )
 
     def _job(self, cell: Cell) -> dict[str, object]:

@@ -39,7 +39,7 @@ def run_cells(
     for cell in cells:
         if cell.tier is Tier.STATIC:
             release = by_release[cell.release]
-            tree = PatchedTree(release.tree, release.overlays.get(cell.patches, {}))
+            tree = PatchedTree(release.tree, release.overlays.get(cell.patches, {}), release.package)
             yield _with_timeout(cell.timeout or options.timeout, partial(run_static, cell, tree), cell)
     for number in dict.fromkeys(cell.release for cell in cells):
         for tier, run in ((Tier.EMULATED, run_emulated), (Tier.NPU, run_npu)):

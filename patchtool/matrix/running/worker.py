@@ -16,6 +16,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
+from patchtool import DISTRIBUTION
 from patchtool.matrix.running.own_time import OwnTime
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 Reply = dict[str, object]
 _INSTALL_HINTS = {
-    "torch": ": pip install 'sglang-patchtool[emulated]'",
+    "torch": f": pip install '{DISTRIBUTION}[emulated]'",
     # its dependency on triton would replace triton-ascend
     "xgrammar": ": pip install --no-deps xgrammar",
 }

@@ -49,10 +49,10 @@ def _syntax_error(path: str, content: bytes) -> str:
 
 def unresolved_imports(tree: PatchedTree) -> Iterator[str]:
     """Yield imports of changed files that the tree cannot satisfy."""
-    modules = Modules(tree.read, tree.has_folder)
+    modules = Modules(tree.read, tree.has_folder, root=tree.package.root)
     for path, module in tree.modules.items():
-        for imported in sorted(imports_of(module, path), key=lambda imported: imported.line):
-            if imported.module.partition(".")[0] == "sglang" and (reason := modules.missing(*imported.target)):
+        for imported in sorted(imports_of(module, path, root=modules.root), key=lambda imported: imported.line):
+            if imported.module.partition(".")[0] == tree.package.name and (reason := modules.missing(*imported.target)):
                 yield f"{path}:{imported.line}: {reason}"
 
 

@@ -7,11 +7,13 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from patchtool.matrix.release_trees import LAYOUT
+from patchtool.emulation import PACKAGE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
+
+    from patchtool.domain.package import Package
 
 
 @dataclass(frozen=True)
@@ -19,12 +21,14 @@ class PatchedTree:
     """A tree to check.
 
     Args:
-        root: Folder that holds the pristine ``sglang/``.
+        root: Folder that holds the pristine package.
         changed: New bytes of changed files, by path in the git layout.
+        package: The package.
     """
 
     root: Path
     changed: Mapping[str, bytes] = field(default_factory=dict)
+    package: Package = PACKAGE
 
     @cached_property
     def modules(self) -> Mapping[str, ast.Module]:
@@ -34,23 +38,23 @@ class PatchedTree:
 
     def pristine(self, path: str) -> ast.Module:
         """Return a changed file as the release has it; empty if it is new."""
-        file = self.root / path.removeprefix(LAYOUT)
+        file = self.root / self.package.installed(path)
         return ast.parse(file.read_bytes() if file.is_file() else b"", path)
 
     def read(self, path: str) -> bytes | None:
         """Return the bytes of a file of the patched tree, or None."""
-        file = self.root / path.removeprefix(LAYOUT)
+        file = self.root / self.package.installed(path)
         return self.changed[path] if path in self.changed else file.read_bytes() if file.is_file() else None
 
     def has_folder(self, path: str) -> bool:
         """Whether the tree has a folder."""
-        return (self.root / path.removeprefix(LAYOUT)).is_dir()
+        return (self.root / self.package.installed(path)).is_dir()
 
     def mentioning(self, word: str) -> Iterator[tuple[str, ast.Module]]:
         """Yield every file of the patched tree that contains a word, parsed."""
         needle = word.encode()
-        for file in sorted((self.root / "sglang").rglob("*.py")):
-            path = LAYOUT + file.relative_to(self.root).as_posix()
+        for file in sorted((self.root / self.package.name).rglob("*.py")):
+            path = self.package.root + file.relative_to(self.root).as_posix()
             content = self.changed.get(path) or file.read_bytes()
             if needle in content:
                 yield path, self.modules.get(path) or ast.parse(content, path)

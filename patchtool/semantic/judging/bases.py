@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from patchtool.domain.imports import Imported, Modules, imports_of, root_of
+from patchtool.domain.imports import Imported, Modules, imports_of
 
 _LONGEST_CHAIN = 32
 
@@ -70,7 +70,7 @@ def _resolve(written: str, path: str, tree: ast.Module | None, modules: Modules)
     own = [s for s in tree.body if isinstance(s, ast.ClassDef) and s.name == written]
     if own:
         return Base(path, own[-1])
-    for imported in imports_of(tree, path, nested=False):
+    for imported in imports_of(tree, path, nested=False, root=modules.root):
         if imported.local in (top, "*"):
             found = _imported(imported, top, rest, path, modules)
             if found is not None:
@@ -82,7 +82,7 @@ def _imported(imported: Imported, top: str, rest: str, path: str, modules: Modul
     if imported.module.partition(".")[0] in sys.stdlib_module_names:
         return True if imported.local == top else None
     for module, name in _spellings(imported, top, rest):
-        origin = modules.origin(module, name, root_of(path))
+        origin = modules.origin(module, name, modules.root_of(path))
         tree = modules.tree(origin[0]) if origin else None
         classes = [s for s in tree.body if isinstance(s, ast.ClassDef)] if tree is not None else []
         found = [node for node in classes if origin and node.name == origin[1]]

@@ -18,11 +18,12 @@ from patchtool.semantic.language.source import ParseError, Source, parse_unedite
 
 
 def with_inherited(
-    verdicts: Sequence[RuleVerdict], sources: Mapping[str, Source], tree: Tree, judgement: Judgement
+    info: PatchInfo, verdicts: Sequence[RuleVerdict], sources: Mapping[str, Source], tree: Tree, judgement: Judgement
 ) -> Judgement:
     """Refuse where a rule's methods are also inherited from another file; say which base classes are not there.
 
     Args:
+        info: The patch.
         verdicts: The rules.
         sources: The targets by the path in the patch's metadata.
         tree: The tree.
@@ -35,7 +36,7 @@ def with_inherited(
         looked_up[path] = "" if data is None else blob_id(data)
         return data
 
-    modules = Modules(read, parse=_tree_of)
+    modules = Modules(read, parse=_tree_of, root=info.root)
     for rule in (verdict.rule for verdict in verdicts if verdict.rule.methods is not None):
         source = sources[rule.target]
         scope = find_scope(source, rule.scope)

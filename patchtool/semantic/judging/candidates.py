@@ -11,7 +11,8 @@ from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher, get_close_matches
 from typing import NamedTuple
 
-from patchtool.domain.imports import Modules, imports_of, root_of
+from patchtool.domain.imports import Modules, imports_of
+from patchtool.domain.package import ROOT
 from patchtool.domain.patch import Candidate
 from patchtool.domain.ports import Tree
 from patchtool.semantic.judging.similarity import Query, Unit, most_similar, units_of
@@ -43,7 +44,7 @@ class Nearest(NamedTuple):
     searched_tree: bool = False
 
 
-def nearest_code(rule: Rule, path: str, source: Source | None, tree: Tree) -> Nearest:
+def nearest_code(rule: Rule, path: str, source: Source | None, tree: Tree, *, root: str = ROOT) -> Nearest:
     """Search for what a rule's scope or anchor may be now.
 
     Args:
@@ -51,13 +52,14 @@ def nearest_code(rule: Rule, path: str, source: Source | None, tree: Tree) -> Ne
         path: Its file.
         source: That file, parsed; None where it is not in the tree.
         tree: The tree.
+        root: The folder on Python's path.
     """
     missing = source is None or not isinstance(find_scope(source, rule.scope), Scope)
     if not missing and _query(rule) is None and _symbol(rule, scope_missing=False) == rule.scope:
         return Nearest()  # the edit needs nothing but its scope
     sources = [] if source is None else [source]
     if source is not None and missing:
-        sources += _imported_sources(rule, source, tree)
+        sources += _imported_sources(rule, source, tree, root)
     nearest = _rank(rule, path, sources, missing=missing)
     if nearest.candidates and nearest.candidates[0].similarity >= _SURE:
         return nearest
@@ -139,13 +141,13 @@ def _similar_symbols(rule: Rule, source: Source, wanted: str) -> Iterator[Candid
         yield Candidate(source.path, line, symbol, round(similarity, 2), code, rule.name)
 
 
-def _imported_sources(rule: Rule, source: Source, tree: Tree) -> Iterator[Source]:
+def _imported_sources(rule: Rule, source: Source, tree: Tree, root: str) -> Iterator[Source]:
     """The file that defines the outermost name of a scope that this file only imports."""
-    modules, root = Modules(tree.read), root_of(source.path)
-    for imported in imports_of(source.tree, source.path, nested=False):
+    modules = Modules(tree.read, root=root)
+    for imported in imports_of(source.tree, source.path, nested=False, root=root):
         if imported.local in (rule.scope.partition(".")[0], "*") and imported.name:
             name = rule.scope.partition(".")[0] if imported.local == "*" else imported.name
-            origin = modules.origin(imported.module, name, root)
+            origin = modules.origin(imported.module, name, modules.root_of(source.path))
             parsed = _parsed(origin[0], tree) if origin and origin[0] != source.path else None
             if parsed is not None:
                 yield parsed

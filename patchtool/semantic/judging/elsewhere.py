@@ -8,7 +8,8 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import NamedTuple
 
-from patchtool.domain.imports import Modules, imports_of, root_of
+from patchtool.domain.imports import Modules, imports_of
+from patchtool.domain.package import ROOT
 from patchtool.domain.ports import Tree
 from patchtool.semantic.judging.bases import bases_of
 from patchtool.semantic.language.nodes import walk
@@ -34,7 +35,7 @@ class Elsewhere(NamedTuple):
 
 
 def look_elsewhere(
-    name: str, scope: Scope, path: str, written: Mapping[str, Source], tree: Tree, *, new: str = ""
+    name: str, scope: Scope, path: str, written: Mapping[str, Source], tree: Tree, *, new: str = "", root: str = ROOT
 ) -> Elsewhere:
     """Search the other files of a tree for what reads a name that a patch takes away.
 
@@ -45,11 +46,12 @@ def look_elsewhere(
         written: The files that the patch changes, afterwards, by path.
         tree: The tree before.
         new: The new name, if it gets one.
+        root: The folder on Python's path.
     """
     function = scope.function
     if function is not None and name not in parameters(function):
         return Elsewhere()
-    search = _Search(name, scope, path, Modules(tree.read))
+    search = _Search(name, scope, path, Modules(tree.read, root=root))
     readers: list[str] = []
     for other in sorted({*tree.containing(name), *written} - {path}):
         data = written[other].data if other in written else tree.read(other) or b""
@@ -99,10 +101,10 @@ class _Search:
             yield from self._members(tree, path)
 
     def _global(self, tree: ast.Module, path: str) -> Iterator[int]:
-        root = root_of(path)
+        root = self.modules.root_of(path)
         modules: set[str] = set()
         starred = False
-        for imported in imports_of(tree, path):
+        for imported in imports_of(tree, path, root=self.modules.root):
             named = f"{imported.module}.{imported.name}" if imported.name else imported.module
             if self.modules.file(named, root) == self.path:
                 modules.add(imported.local if imported.name or imported.local != named.partition(".")[0] else named)
@@ -112,7 +114,9 @@ class _Search:
                     yield imported.line
             elif imported.name == self.name and self.modules.origin(*imported.target, root) == (self.path, self.name):
                 yield imported.line
-        module = self.path.removeprefix("python/").removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+        module = (
+            self.path.removeprefix(self.modules.root).removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+        )
         texts = (f"{module}.{self.name}", f"{module}:{self.name}")
         for node in walk(tree):
             by_module = (

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from patchtool.domain.imports import Modules, imports_of, new_import_problems, uses_of
 from patchtool.domain.objects import blob_id
+from patchtool.domain.package import ROOT
 from patchtool.domain.ports import Tree
 from patchtool.semantic.language.nodes import walk
 from patchtool.semantic.language.source import Source
@@ -27,13 +28,16 @@ class ImportLookup(NamedTuple):
     looked_up: tuple[tuple[str, str], ...]
 
 
-def look_up_imports(before: Mapping[str, bytes], after: Mapping[str, Source], tree: Tree) -> ImportLookup:
+def look_up_imports(
+    before: Mapping[str, bytes], after: Mapping[str, Source], tree: Tree, *, root: str = ROOT
+) -> ImportLookup:
     """Look up what changed files newly import or newly use of an import.
 
     Args:
         before: The files without the change, by path; new files are missing.
         after: The files with it, by path.
         tree: The tree without the change.
+        root: The folder on Python's path.
     """
     looked_up: dict[str, str] = {}
 
@@ -46,7 +50,7 @@ def look_up_imports(before: Mapping[str, bytes], after: Mapping[str, Source], tr
 
     new = {path: source.tree for path, source in after.items() if _may_import(before.get(path), source)}
     old = {path: Source.parse(path, before[path]).tree for path in new if path in before}
-    modules = Modules(read)
+    modules = Modules(read, root=root)
     problems = list(new_import_problems(old, new, modules))
     missing = next((str(problem) for problem in problems if problem.verified), None)
     notes = tuple(f"not verified: {problem}" for problem in problems if not problem.verified)

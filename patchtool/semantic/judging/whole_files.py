@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from patchtool.domain.imports import Modules, imports_of, root_of
+from patchtool.domain.imports import Modules, imports_of
+from patchtool.domain.package import ROOT
 from patchtool.domain.patch import GoalEvidence, PatchInfo
 from patchtool.domain.ports import Tree
 from patchtool.domain.state import State
@@ -36,6 +37,7 @@ class WholeFiles(NamedTuple):
         problem: Why a file to be deleted is not what the patch means, or None.
         notes: What could not be told.
         searched_tree: Whether other files of the tree were searched.
+        root: The folder on Python's path.
     """
 
     created: Mapping[str, bytes]
@@ -46,6 +48,7 @@ class WholeFiles(NamedTuple):
     problem: Decision | None = None
     notes: tuple[str, ...] = ()
     searched_tree: bool = False
+    root: str = ROOT
 
     @classmethod
     def of(cls, info: PatchInfo, tree: Tree) -> WholeFiles:
@@ -53,7 +56,8 @@ class WholeFiles(NamedTuple):
         created = _read(info, CREATED, info.added)
         present = {path: data for path in created if (data := tree.read(path)) is not None}
         there = frozenset(path for path, data in present.items() if _defines_all(created[path], data))
-        files = cls(created, there, tuple(path for path in present if path not in there))
+        blocked = tuple(path for path in present if path not in there)
+        files = cls(created, there, blocked, root=info.root)
         return files._with_deleted(info, tree) if info.deleted else files
 
     def _with_deleted(self, info: PatchInfo, tree: Tree) -> WholeFiles:
@@ -124,14 +128,15 @@ class WholeFiles(NamedTuple):
         return f"still imported: {'; '.join(found[:_MOST_LISTED])}{more}"
 
     def _importers(self, path: str, written: Mapping[str, bytes], tree: Tree) -> Iterator[str]:
-        modules, root = Modules(tree.read), root_of(path)
+        modules = Modules(tree.read, root=self.root)
+        root = modules.root_of(path)
         name = path.removeprefix(root).removesuffix(".py").removesuffix("/__init__").replace("/", ".")
         for other in sorted({*tree.containing(name.rpartition(".")[2]), *written} - {*self.deleted}):
             try:
                 parsed = ast.parse(written[other] if other in written else tree.read(other) or b"", other)
             except (SyntaxError, ValueError, RecursionError, MemoryError):
                 continue
-            for imported in imports_of(parsed, other):
+            for imported in imports_of(parsed, other, root=self.root):
                 named = f"{imported.module}.{imported.name}" if imported.name else imported.module
                 if path in (modules.file(imported.module, root), modules.file(named, root)) and not imported.optional:
                     yield f"{other}:{imported.line} imports {name}"

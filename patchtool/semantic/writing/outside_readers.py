@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection, Mapping, Sequence
 
+from patchtool.domain.package import ROOT
 from patchtool.domain.patch import Judgement
 from patchtool.domain.ports import Tree
 from patchtool.semantic.judging.elsewhere import look_elsewhere
@@ -20,7 +21,12 @@ from patchtool.semantic.writing.renaming import listed_readers, not_followed
 
 
 def check_outside_readers(
-    verdicts: Sequence[RuleVerdict], after: Mapping[str, Source], tree: Tree, judgement: Judgement
+    verdicts: Sequence[RuleVerdict],
+    after: Mapping[str, Source],
+    tree: Tree,
+    judgement: Judgement,
+    *,
+    root: str = ROOT,
 ) -> Judgement:
     """Refuse what other files of the tree do not follow; return the judgement with what is to be said.
 
@@ -29,6 +35,7 @@ def check_outside_readers(
         after: The written files, by the path in the patch's metadata.
         tree: The tree before.
         judgement: The judgement so far.
+        root: The folder on Python's path.
 
     Raises:
         CannotWrite: Code in another file would still read the name, or a base class has it.
@@ -39,22 +46,22 @@ def check_outside_readers(
         now = after[verdict.rule.target]
         for analysis, planned in verdict.replacements:
             if isinstance(planned, Renaming):
-                notes = _check_rename(planned, analysis, now, written, tree)
+                notes = _check_rename(planned, analysis, now, written, tree, root)
                 judgement = judgement._replace(notes=(*judgement.notes, *notes), searched_tree=True)
         if isinstance(verdict.rule.edit, (DefinitionRemoval, Removal)) and not verdict.rule.scope:
-            _check_removed(verdict.analyses[0].source, now, renamed, written, tree)
+            _check_removed(verdict.analyses[0].source, now, renamed, written, tree, root)
             judgement = judgement._replace(searched_tree=True)
     return judgement
 
 
 def _check_rename(
-    planned: Renaming, analysis: ScopeAnalysis, now: Source, written: Mapping[str, Source], tree: Tree
+    planned: Renaming, analysis: ScopeAnalysis, now: Source, written: Mapping[str, Source], tree: Tree, root: str
 ) -> list[str]:
     edit, path = planned.edit, analysis.source.path
     before = find_scope(Source.parse(path, analysis.source.data), planned.symbol)  # its tree holds the edits by now
     if isinstance(before, Problem):
         raise CannotWrite(before.reason, before.detail)
-    found = look_elsewhere(edit.old, before, path, written, tree, new=edit.new)
+    found = look_elsewhere(edit.old, before, path, written, tree, new=edit.new, root=root)
     if found.in_base:
         raise CannotWrite("name-taken", found.in_base)
     if found.readers and not edit.elsewhere:
@@ -71,14 +78,14 @@ def _check_rename(
 
 
 def _check_removed(
-    before: Source, now: Source, renamed: Collection[str], written: Mapping[str, Source], tree: Tree
+    before: Source, now: Source, renamed: Collection[str], written: Mapping[str, Source], tree: Tree, root: str
 ) -> None:
     """Refuse to take a name from a module that other files import; a method cannot be followed by its name alone."""
     there = {name for statement in now.tree.body for name in bound_names(statement)}
     body = Source.parse(before.path, before.data).tree.body  # the tree of the old file holds the edits by now
     own = [statement for statement in body if not isinstance(statement, (ast.Import, ast.ImportFrom))]
     for name in sorted({name for statement in own for name in bound_names(statement)} - there - {*renamed}):
-        found = look_elsewhere(name, Scope("", now.tree, ()), now.path, written, tree)
+        found = look_elsewhere(name, Scope("", now.tree, ()), now.path, written, tree, root=root)
         if found.readers:
             more = f" and {len(found.readers) - 1} more" if len(found.readers) > 1 else ""
             detail = f"{name} would no longer be defined but is read: {found.readers[0]}{more}"

@@ -12,6 +12,7 @@ import pytest
 from patchtool.adapters.git.commits import PatchCommit
 from patchtool.adapters.worktree import open_worktree, read_applied, unapply, write
 from patchtool.domain.errors import ExitCode, InputError, RefusedError
+from patchtool.emulation import PACKAGE as SGLANG
 from tests.adapters.worktree.conftest import BRANCH, A, B, patch, snapshot
 
 if TYPE_CHECKING:
@@ -176,14 +177,14 @@ def test_blocker_is_named_and_nothing_changes(
     make(lab, root)
     before, refs = snapshot(root), lab.git(root, "for-each-ref")
     status = lab.git(root, "status", "--porcelain")
-    worktree = open_worktree(root)
+    worktree = open_worktree(root, SGLANG)
     with pytest.raises(RefusedError, match=named) as caught:
         write(worktree, lab.series(), commit=True, branch=BRANCH)
     assert caught.value.exit_code is ExitCode.USAGE
     assert hint in str(caught.value.hint)
     assert (snapshot(root), lab.git(root, "for-each-ref")) == (before, refs)
     assert lab.git(root, "status", "--porcelain") == status
-    assert read_applied(open_worktree(root)) is None
+    assert read_applied(open_worktree(root, SGLANG)) is None
 
 
 def test_every_blocker_is_named_at_once(lab: Lab) -> None:
@@ -192,47 +193,49 @@ def test_every_blocker_is_named_at_once(lab: Lab) -> None:
     _edit(root, A)
     _bisect(lab, root)
     with pytest.raises(RefusedError, match=r"bisect.*pyproject\.toml.*a\.py"):
-        write(open_worktree(root), lab.series(), commit=True, branch=BRANCH)
+        write(open_worktree(root, SGLANG), lab.series(), commit=True, branch=BRANCH)
 
 
 @pytest.mark.parametrize("commit", [False, True])
 def test_staged_changes_of_other_files_stay_staged(lab: Lab, commit: bool) -> None:
     root = lab.checkout()
     _staged_other(lab, root)
-    assert write(open_worktree(root), lab.series(), commit=commit, branch=BRANCH).changed == (A, B)
+    assert write(open_worktree(root, SGLANG), lab.series(), commit=commit, branch=BRANCH).changed == (A, B)
     assert lab.git(root, "diff", "--cached", "--name-only") == OTHER
     assert OTHER not in lab.git(root, "log", "--format=", "--name-only", "main..HEAD").split()
-    unapply(open_worktree(root))
+    unapply(open_worktree(root, SGLANG))
     assert lab.git(root, "diff", "--cached", "--name-only") == OTHER
 
 
 def test_worktrees_of_one_clone_at_one_commit_have_branches_of_their_own(lab: Lab, tmp_path: Path) -> None:
     root, linked = lab.checkout(), tmp_path / "linked"
     lab.git(root, "worktree", "add", "-q", "--detach", str(linked))
-    names = [write(open_worktree(each), lab.series(), commit=True, branch=BRANCH).branch for each in (root, linked)]
+    names = [
+        write(open_worktree(each, SGLANG), lab.series(), commit=True, branch=BRANCH).branch for each in (root, linked)
+    ]
     assert names == [BRANCH, f"{BRANCH}@1"]
     for each in (root, linked):
-        assert write(open_worktree(each), lab.series(), commit=True, branch=BRANCH).unchanged
-    unapply(open_worktree(root))
+        assert write(open_worktree(each, SGLANG), lab.series(), commit=True, branch=BRANCH).unchanged
+    unapply(open_worktree(root, SGLANG))
     assert lab.git(root, "branch", "--show-current") == "main"
     assert lab.git(linked, "status", "--porcelain", "--branch") == f"## {BRANCH}@1"
-    assert write(open_worktree(linked), lab.series(), commit=True, branch=BRANCH).unchanged
-    unapply(open_worktree(linked))
+    assert write(open_worktree(linked, SGLANG), lab.series(), commit=True, branch=BRANCH).unchanged
+    unapply(open_worktree(linked, SGLANG))
     assert lab.git(root, "branch", "--format=%(refname:short)", "--list", "patchtool/*") == ""
 
 
 def test_a_branch_that_another_worktree_stands_on_is_left_to_it(lab: Lab, tmp_path: Path) -> None:
     root, linked = lab.checkout(), tmp_path / "linked"
-    write(open_worktree(root), lab.series(), commit=True, branch=BRANCH)
+    write(open_worktree(root, SGLANG), lab.series(), commit=True, branch=BRANCH)
     lab.git(root, "worktree", "add", "-q", "--force", str(linked), BRANCH)
-    unapply(open_worktree(root))
+    unapply(open_worktree(root, SGLANG))
     assert lab.git(linked, "status", "--porcelain", "--branch") == f"## {BRANCH}"
 
 
 def test_file_with_only_a_new_modification_time_does_not_block(lab: Lab) -> None:
     root = lab.checkout()
     os.utime(root / A, (1, 1))
-    assert write(open_worktree(root), lab.series(), commit=True, branch=BRANCH).changed == (A, B)
+    assert write(open_worktree(root, SGLANG), lab.series(), commit=True, branch=BRANCH).changed == (A, B)
 
 
 @pytest.mark.parametrize(
@@ -249,7 +252,7 @@ def test_file_with_only_a_new_modification_time_does_not_block(lab: Lab) -> None
 def test_targets_outside_of_the_package_are_refused(lab: Lab, path: str) -> None:
     root = lab.package(lab.folder / "wheel").parent
     with pytest.raises(RefusedError, match="outside of python/sglang"):
-        write(open_worktree(root), [patch("p", {path: b"x"})], commit=True, branch=BRANCH)
+        write(open_worktree(root, SGLANG), [patch("p", {path: b"x"})], commit=True, branch=BRANCH)
     assert not (root / ".patchtool").exists()
 
 
@@ -259,10 +262,10 @@ def test_symlink_into_a_cache_is_replaced_and_restored(lab: Lab) -> None:
     file.rename(cached)
     file.symlink_to(cached)
     before = cached.read_bytes()
-    write(open_worktree(root), lab.series(), commit=True, branch=BRANCH)
+    write(open_worktree(root, SGLANG), lab.series(), commit=True, branch=BRANCH)
     assert cached.read_bytes() == before != file.read_bytes()
     assert not file.is_symlink()
-    assert unapply(open_worktree(root)) == [A, B]
+    assert unapply(open_worktree(root, SGLANG)) == [A, B]
     assert file.readlink() == cached
 
 
@@ -272,9 +275,9 @@ def test_symlink_is_restored_as_a_file_where_it_leads_to_other_bytes_by_now(lab:
     file.rename(cached)
     file.symlink_to(cached)
     before = cached.read_bytes()
-    write(open_worktree(root), lab.series(), commit=True, branch=BRANCH)
+    write(open_worktree(root, SGLANG), lab.series(), commit=True, branch=BRANCH)
     cached.write_bytes(b"other = 1\n")
-    unapply(open_worktree(root))
+    unapply(open_worktree(root, SGLANG))
     assert (file.is_symlink(), file.read_bytes(), cached.read_bytes()) == (False, before, b"other = 1\n")
 
 
@@ -283,9 +286,9 @@ def test_symlinked_folder_in_a_plain_folder_is_refused(lab: Lab) -> None:
     (root / "sglang/srt").rename(lab.folder / "cached")
     (root / "sglang/srt").symlink_to(lab.folder / "cached")
     before = snapshot(lab.folder / "cached")
-    assert open_worktree(root).read(A), "looking works"
+    assert open_worktree(root, SGLANG).read(A), "looking works"
     with pytest.raises(RefusedError, match="symlink"):
-        write(open_worktree(root), lab.series(), commit=True, branch=BRANCH)
+        write(open_worktree(root, SGLANG), lab.series(), commit=True, branch=BRANCH)
     assert snapshot(lab.folder / "cached") == before
 
 
@@ -327,7 +330,7 @@ def test_read_only_file_system_is_refused(lab: Lab) -> None:
 
 def _assert_read_only(lab: Lab, root: Path) -> None:
     before = snapshot(root)
-    worktree = open_worktree(root)
+    worktree = open_worktree(root, SGLANG)
     assert worktree.blob_ids([A]), "looking needs no right to write"
     with pytest.raises(RefusedError) as caught:
         write(worktree, lab.series(), commit=True, branch=BRANCH)

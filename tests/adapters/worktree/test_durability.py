@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from patchtool.adapters.worktree import open_worktree, write
+from patchtool.emulation import PACKAGE as SGLANG
 from tests.adapters.worktree.conftest import BRANCH
 
 if TYPE_CHECKING:
@@ -28,9 +29,10 @@ WRITE = f"""
 import sys
 from pathlib import Path
 from patchtool.adapters.worktree import open_worktree, write
+from patchtool.emulation import PACKAGE as SGLANG
 from tests.adapters.worktree.conftest import Lab
 series = Lab(Path()).series()
-write(open_worktree(Path(sys.argv[1])), series, commit=True, branch={BRANCH!r})
+write(open_worktree(Path(sys.argv[1]), SGLANG), series, commit=True, branch={BRANCH!r})
 """
 
 
@@ -65,6 +67,6 @@ def test_branch_and_head_are_synced_before_the_journal_is_completed(lab: Lab, mo
         real(handle)
 
     monkeypatch.setattr(os, "fsync", seen)
-    write(open_worktree(root), lab.series(), commit=True, branch=BRANCH)
+    write(open_worktree(root, SGLANG), lab.series(), commit=True, branch=BRANCH)
     branch, head = (synced.index(root / ".git" / name) for name in (f"refs/heads/{BRANCH}", "HEAD"))
     assert branch < head < len(synced) - 1

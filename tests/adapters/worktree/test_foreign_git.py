@@ -12,6 +12,7 @@ from patchtool.adapters.git.committing import commit_series
 from patchtool.adapters.git.text_changes import changes_in_commit
 from patchtool.adapters.worktree import open_worktree, unapply, write
 from patchtool.domain.errors import RefusedError
+from patchtool.emulation import PACKAGE as SGLANG
 from tests.adapters.worktree.conftest import BRANCH, A, Lab, snapshot
 
 if TYPE_CHECKING:
@@ -171,19 +172,19 @@ def test_nothing_of_a_foreign_checkout_is_run(lab: Lab, kind: str) -> None:
     lab.git(trap.root, "tag", "-f", "v0.5.13")
     trap.sprung.unlink(missing_ok=True)
     _touch(trap.root)
-    worktree = open_worktree(trap.root)
+    worktree = open_worktree(trap.root, SGLANG)
     assert worktree.checkout
     assert worktree.release
     assert worktree.containing("alpha") == [A]
     for commit in (True, False):
         _touch(trap.root)
-        assert write(open_worktree(trap.root), lab.series(), commit=commit, branch=BRANCH).changed
+        assert write(open_worktree(trap.root, SGLANG), lab.series(), commit=commit, branch=BRANCH).changed
         _touch(trap.root)
-        assert unapply(open_worktree(trap.root))
+        assert unapply(open_worktree(trap.root, SGLANG))
 
     commit_series(worktree.checkout, lab.series(), lambda path: ("100644", path))
     if "origin" not in (trap.root / ".git/config").read_text():
-        changes_in_commit(trap.root, _change(trap))
+        changes_in_commit(trap.root, _change(trap), SGLANG)
     assert not trap.sprung.exists(), trap.sprung.read_text()
 
 
@@ -201,7 +202,7 @@ def test_filters_of_the_users_own_configuration_run(lab: Lab, monkeypatch: pytes
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(settings))
     trap.config("filter.x.clean=false", "filter.x.required=true")
     _touch(trap.root)
-    assert write(open_worktree(trap.root), lab.series(), commit=True, branch=BRANCH).changed
+    assert write(open_worktree(trap.root, SGLANG), lab.series(), commit=True, branch=BRANCH).changed
     assert trap.sprung.exists()
 
 
@@ -224,10 +225,10 @@ def test_git_directory_of_another_tree_is_left_alone(lab: Lab, plant: Callable[[
     root = lab.package(lab.folder / "downloaded/python").parents[1]
     plant(root, victim)
     before = snapshot(victim, git=True)
-    worktree = open_worktree(root)
+    worktree = open_worktree(root, SGLANG)
     assert "belongs to another tree: files are edited, nothing is committed" in " ".join(worktree.notes)
     assert write(worktree, lab.series(), commit=True, branch=BRANCH).changed
-    assert unapply(open_worktree(root))
+    assert unapply(open_worktree(root, SGLANG))
     assert snapshot(victim, git=True) == before
 
 
@@ -241,5 +242,5 @@ def test_git_directory_with_links_is_not_written_through(lab: Lab, name: str) ->
     file.symlink_to(outside)
     before = snapshot(outside) if outside.is_dir() else outside.read_bytes()
     with pytest.raises(RefusedError, match="is a symlink, and git would write through it"):
-        write(open_worktree(root), lab.series(), commit=True, branch=BRANCH)
+        write(open_worktree(root, SGLANG), lab.series(), commit=True, branch=BRANCH)
     assert (snapshot(outside) if outside.is_dir() else outside.read_bytes()) == before

@@ -14,6 +14,7 @@ from patchtool.adapters.worktree import open_worktree, read_applied, recover, un
 from patchtool.adapters.worktree.records import Applied, FileChange
 from patchtool.domain.errors import RefusedError
 from patchtool.domain.objects import blob_id
+from patchtool.emulation import PACKAGE as SGLANG
 from tests.adapters.worktree.conftest import BRANCH, A, snapshot
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ def test_record_in_a_downloaded_tree_is_not_acted_on(lab: Lab, name: str, path: 
     _plant(root / ".patchtool", "applied.json" if name == "undo" else name, record)
     if name == "undo":
         (root / ".patchtool/undo").touch()
-    worktree = open_worktree(root)
+    worktree = open_worktree(root, SGLANG)
     assert [note for note in worktree.notes if "is not acted on: this user did not write it" in note]
     assert read_applied(worktree) is None
     assert recover(worktree) is None
@@ -68,7 +69,7 @@ def test_record_in_a_downloaded_tree_is_not_acted_on(lab: Lab, name: str, path: 
     pristine = {k: v for k, v in snapshot(root).items() if ".patchtool" not in k}
     assert write(worktree, lab.series(), commit=True, branch=BRANCH).changed
     assert (root / ".patchtool.foreign/originals/0").read_bytes() == EVIL
-    unapply(open_worktree(root))
+    unapply(open_worktree(root, SGLANG))
     assert {k: v for k, v in snapshot(root).items() if ".patchtool" not in k} == pristine
     assert secret.read_bytes() == SECRET
 
@@ -79,8 +80,8 @@ def test_record_in_the_git_folder_of_a_downloaded_tree_is_not_acted_on(lab: Lab,
     _plant(root / ".git/patchtool", name, _record(A, branch="refs/heads/main"))
     before = snapshot(root)
     with pytest.raises(RefusedError, match="is not acted on"):
-        unapply(open_worktree(root))
-    assert recover(open_worktree(root)) is None
+        unapply(open_worktree(root, SGLANG))
+    assert recover(open_worktree(root, SGLANG)) is None
     assert snapshot(root) == before
     assert lab.git(root, "branch", "--show-current") == "main"
 
@@ -154,13 +155,13 @@ def test_state_folder_that_leads_elsewhere_is_not_followed(lab: Lab, kind: str, 
         (target / name).write_bytes(SECRET)
     LINKS[kind](root / (".patchtool" if where == "folder" else ".git/patchtool"), target)
     before = snapshot(target)
-    worktree = open_worktree(root)
+    worktree = open_worktree(root, SGLANG)
     assert "is not acted on" in worktree.notes[-1]
     with pytest.raises(RefusedError, match="is not acted on"):
         unapply(worktree)
     pristine = snapshot(worktree.package)
     assert write(worktree, lab.series(), commit=True, branch=BRANCH).changed
-    assert unapply(open_worktree(root))
+    assert unapply(open_worktree(root, SGLANG))
     assert snapshot(worktree.package) == pristine
     assert snapshot(target) == before
 
@@ -190,7 +191,7 @@ HEADERS: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("name", [*CHANGES, *HEADERS])
 def test_record_that_was_changed_in_our_own_folder_is_refused(lab: Lab, name: str) -> None:
     root = lab.checkout()
-    write(open_worktree(root), lab.series(), commit=True, branch=BRANCH)
+    write(open_worktree(root, SGLANG), lab.series(), commit=True, branch=BRANCH)
     file = root / ".git/patchtool/applied.json"
     record = json.loads(file.read_bytes())
     record["files"][0].update(CHANGES.get(name, {}))
@@ -199,28 +200,28 @@ def test_record_that_was_changed_in_our_own_folder_is_refused(lab: Lab, name: st
     file.write_text(text)
     before = snapshot(root)
     with pytest.raises(Exception, match=r"is refused: it names|cannot be read") as caught:
-        unapply(open_worktree(root))
+        unapply(open_worktree(root, SGLANG))
     assert str(root) in caught.value.hint  # type: ignore[attr-defined]
     assert snapshot(root) == before
 
 
 def test_records_of_another_user_machine_or_tree_are_foreign(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     root = lab.package(lab.folder / "wheel").parent
-    write(open_worktree(root), lab.series(), commit=True, branch=BRANCH)
+    write(open_worktree(root, SGLANG), lab.series(), commit=True, branch=BRANCH)
     copy = lab.folder / "copy"
     shutil.copytree(root, copy)
-    assert read_applied(open_worktree(root))
-    assert read_applied(open_worktree(copy)) is None
+    assert read_applied(open_worktree(root, SGLANG))
+    assert read_applied(open_worktree(copy, SGLANG)) is None
     monkeypatch.setenv("XDG_CACHE_HOME", str(lab.folder / "elsewhere"))
-    assert read_applied(open_worktree(root)) is None
+    assert read_applied(open_worktree(root, SGLANG)) is None
 
 
 def test_a_tree_that_was_moved_keeps_its_record(lab: Lab) -> None:
     root = lab.package(lab.folder / "wheel").parent
     before = snapshot(root)
-    write(open_worktree(root), lab.series(), commit=True, branch=BRANCH)
+    write(open_worktree(root, SGLANG), lab.series(), commit=True, branch=BRANCH)
     moved = root.rename(lab.folder / "moved")
-    assert unapply(open_worktree(moved))
+    assert unapply(open_worktree(moved, SGLANG))
     assert snapshot(moved) == before
 
 
@@ -229,7 +230,7 @@ def test_identity_that_others_may_know_is_refused(lab: Lab, spoiled: str, monkey
     cache = lab.folder / "cache"
     monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
     root = lab.package(lab.folder / "wheel").parent
-    write(open_worktree(root), lab.series(), commit=True, branch=BRANCH)
+    write(open_worktree(root, SGLANG), lab.series(), commit=True, branch=BRANCH)
     identity = next((cache / "patchtool").glob("identity-*"))
     assert identity.stat().st_mode & 0o777 == 0o600
     if spoiled == "link":
@@ -239,7 +240,7 @@ def test_identity_that_others_may_know_is_refused(lab: Lab, spoiled: str, monkey
         identity.chmod(0o644)
     else:
         identity.write_bytes(b"")
-    assert read_applied(open_worktree(root)) is None
+    assert read_applied(open_worktree(root, SGLANG)) is None
     other = lab.package(lab.folder / "other").parent
     with pytest.raises(Exception, match="cannot be used"):
-        write(open_worktree(other), lab.series(), commit=True, branch=BRANCH)
+        write(open_worktree(other, SGLANG), lab.series(), commit=True, branch=BRANCH)

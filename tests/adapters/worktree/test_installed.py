@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from patchtool.adapters.worktree import open_worktree, recover, unapply, write
 from patchtool.adapters.worktree.installed import RecordEntry, entry_of, updated
+from patchtool.emulation import PACKAGE as SGLANG
 from tests.adapters.worktree.conftest import BRANCH, Lab, die_at, patch, snapshot
 
 NAMES = ["sglang/srt/a.py", "sglang/srt/with, comma.py", 'sglang/srt/with "quotes".py', "sglang/srt/ä.py", "a"]
@@ -102,7 +103,7 @@ def test_record_of_another_distribution_stays(lab: Lab) -> None:
     (other / "RECORD").write_bytes(b"sglang_router/__init__.py,,\n")
     path = "python/sglang/srt/new.py"
     write(
-        open_worktree(root),
+        open_worktree(root, SGLANG),
         [replace(patch("new", {path: b"new\n"}), added=frozenset({path}))],
         commit=False,
         branch=BRANCH,
@@ -117,16 +118,16 @@ def test_record_is_true_after_a_run_that_was_killed_at_any_step(lab: Lab, verb: 
         root = _site(lab, f"site{number}")
         before = snapshot(root)
         if verb == "unapply":
-            write(open_worktree(root), lab.series(), commit=False, branch=BRANCH)
+            write(open_worktree(root, SGLANG), lab.series(), commit=False, branch=BRANCH)
             assert _untrue(root) == []
         run = {
-            "write": lambda root=root: write(open_worktree(root), lab.series(), commit=False, branch=BRANCH),
-            "unapply": lambda root=root: unapply(open_worktree(root)),
+            "write": lambda root=root: write(open_worktree(root, SGLANG), lab.series(), commit=False, branch=BRANCH),
+            "unapply": lambda root=root: unapply(open_worktree(root, SGLANG)),
         }[verb]
         ended = die_at(number, run)
-        recover(open_worktree(root))
+        recover(open_worktree(root, SGLANG))
         assert _untrue(root) == []
-        unapply(open_worktree(root))
+        unapply(open_worktree(root, SGLANG))
         assert snapshot(root) == before
         if ended:
             return

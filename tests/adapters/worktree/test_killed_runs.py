@@ -15,6 +15,7 @@ import pytest
 from patchtool.adapters.files import staged_name
 from patchtool.adapters.worktree import applied_state, open_worktree, read_applied, recover, swap, unapply, write
 from patchtool.domain.errors import EnvironmentFault, ExitCode, RefusedError
+from patchtool.emulation import PACKAGE as SGLANG
 from tests.adapters.worktree.conftest import BRANCH, FILES, A, B, die_at, snapshot
 
 if TYPE_CHECKING:
@@ -51,11 +52,11 @@ def test_write_killed_at_any_step_is_finished_or_rolled_back(lab: Lab, kind: str
     for number in range(500):
         root = _make(lab, kind, number)
         before = snapshot(root)
-        worktree = open_worktree(root)
+        worktree = open_worktree(root, SGLANG)
         ended = die_at(number, _writer(lab, worktree, commit=kind == "git"))
-        recovery = recover(open_worktree(root))
+        recovery = recover(open_worktree(root, SGLANG))
         seen[recovery.kind if recovery else "nothing"] += 1
-        worktree = open_worktree(root)
+        worktree = open_worktree(root, SGLANG)
         applied = read_applied(worktree)
         if applied:
             assert applied_state(worktree, applied).kind == "intact"
@@ -68,8 +69,8 @@ def test_write_killed_at_any_step_is_finished_or_rolled_back(lab: Lab, kind: str
             assert (BRANCH in lab.git(root, "branch")) == bool(applied)
         if number % 4 == 0 or ended:
             # The next runs work, and restore the original bytes.
-            write(open_worktree(root), lab.series(), commit=kind == "git", branch=BRANCH)
-            unapply(open_worktree(root))
+            write(open_worktree(root, SGLANG), lab.series(), commit=kind == "git", branch=BRANCH)
+            unapply(open_worktree(root, SGLANG))
             assert snapshot(root) == before
         shutil.rmtree(root)
         if ended:
@@ -86,16 +87,16 @@ def test_unapply_killed_at_any_step_is_finished_or_rolled_back(lab: Lab, kind: s
     for number in range(500):
         root = _make(lab, kind, number)
         before = snapshot(root)
-        write(open_worktree(root), lab.series(), commit=True, branch=BRANCH)
-        worktree = open_worktree(root)
+        write(open_worktree(root, SGLANG), lab.series(), commit=True, branch=BRANCH)
+        worktree = open_worktree(root, SGLANG)
         ended = die_at(number, partial(unapply, worktree))
-        recovery = recover(open_worktree(root))
+        recovery = recover(open_worktree(root, SGLANG))
         seen[recovery.kind if recovery else "nothing"] += 1
         assert _is_clean(lab, root, kind)
-        worktree = open_worktree(root)
+        worktree = open_worktree(root, SGLANG)
         applied = read_applied(worktree)
         assert applied is None or applied_state(worktree, applied).kind == "intact"
-        unapply(open_worktree(root))
+        unapply(open_worktree(root, SGLANG))
         assert snapshot(root) == before
         assert kind == "folder" or BRANCH not in lab.git(root, "branch")
         if ended:
@@ -108,18 +109,18 @@ def test_unapply_killed_at_any_step_is_finished_or_rolled_back(lab: Lab, kind: s
 @pytest.mark.slow
 def test_recovery_refuses_a_file_that_was_edited_after_the_kill(lab: Lab) -> None:
     root = lab.checkout()
-    worktree = open_worktree(root)
+    worktree = open_worktree(root, SGLANG)
     for number in range(500):
         die_at(number, _writer(lab, worktree, commit=True))
         if (root / A).read_bytes() != FILES["sglang/srt/a.py"]:
             break
-        recover(open_worktree(root))
+        recover(open_worktree(root, SGLANG))
     (root / A).write_bytes(b"mine = 1\n")
     with pytest.raises(RefusedError, match=r"a\.py"):
-        recover(open_worktree(root))
+        recover(open_worktree(root, SGLANG))
     assert (root / A).read_bytes() == b"mine = 1\n"
     (root / A).write_bytes(FILES["sglang/srt/a.py"])
-    recovery = recover(open_worktree(root))
+    recovery = recover(open_worktree(root, SGLANG))
     assert recovery
     assert recovery.kind == "rolled back"
     assert lab.git(root, "status", "--porcelain") == ""
@@ -139,11 +140,11 @@ def test_write_to_a_full_disk_restores_every_file(lab: Lab, monkeypatch: pytest.
 
     monkeypatch.setattr("patchtool.adapters.worktree.swap.stage_file", full)
     with pytest.raises(EnvironmentFault) as caught:
-        write(open_worktree(root), lab.series(), commit=commit, branch=BRANCH)
+        write(open_worktree(root, SGLANG), lab.series(), commit=commit, branch=BRANCH)
     assert caught.value.exit_code is ExitCode.ENVIRONMENT
     assert "No space left" in str(caught.value.cause)
     assert snapshot(root) == before
-    assert read_applied(open_worktree(root)) is None
+    assert read_applied(open_worktree(root, SGLANG)) is None
     assert lab.git(root, "status", "--porcelain") == ""
 
 
@@ -163,17 +164,17 @@ def test_write_to_a_full_file_system_restores_every_file(lab: Lab) -> None:
                 left = os.statvfs(small)
                 stream.write(b"x" * max(0, left.f_bavail * left.f_frsize - free))
             try:
-                write(open_worktree(root), lab.series(), commit=True, branch=BRANCH)
+                write(open_worktree(root, SGLANG), lab.series(), commit=True, branch=BRANCH)
             except EnvironmentFault:
                 refused += 1
             else:
                 filler.unlink()
                 break
             filler.unlink()
-            recover(open_worktree(root))
+            recover(open_worktree(root, SGLANG))
             assert {k: v for k, v in snapshot(root).items() if ".patchtool" not in k} == before
         assert refused > 3
-        unapply(open_worktree(root))
+        unapply(open_worktree(root, SGLANG))
         assert snapshot(root) == before
     finally:
         subprocess.run(["umount", str(small)], check=True)
@@ -184,13 +185,13 @@ def test_write_is_rolled_back_when_git_fails(lab: Lab) -> None:
     before = snapshot(root)
     (root / ".git/index.lock").touch()
     with pytest.raises(EnvironmentFault) as caught:
-        write(open_worktree(root), lab.series(), commit=True, branch=BRANCH)
+        write(open_worktree(root, SGLANG), lab.series(), commit=True, branch=BRANCH)
     assert "index.lock" in str(caught.value.cause)
     assert snapshot(root) == before
     (root / ".git/index.lock").unlink()
-    recover(open_worktree(root))
+    recover(open_worktree(root, SGLANG))
     assert snapshot(root) == before
-    assert write(open_worktree(root), lab.series(), commit=True, branch=BRANCH).commits
+    assert write(open_worktree(root, SGLANG), lab.series(), commit=True, branch=BRANCH).commits
 
 
 def test_write_is_rolled_back_on_keyboard_interrupt(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -202,15 +203,15 @@ def test_write_is_rolled_back_on_keyboard_interrupt(lab: Lab, monkeypatch: pytes
 
     monkeypatch.setattr("patchtool.adapters.worktree.changing._change_git", interrupt)
     with pytest.raises(KeyboardInterrupt):
-        write(open_worktree(root), lab.series(), commit=True, branch=BRANCH)
+        write(open_worktree(root, SGLANG), lab.series(), commit=True, branch=BRANCH)
     assert snapshot(root) == before
-    assert recover(open_worktree(root)) is None
+    assert recover(open_worktree(root, SGLANG)) is None
 
 
 @pytest.mark.parametrize("kind", ["git", "folder"])
 def test_second_run_waits_for_the_lock(lab: Lab, kind: str) -> None:
     root = _make(lab, kind, 0)
-    worktree = open_worktree(root)
+    worktree = open_worktree(root, SGLANG)
     locked, report = os.pipe()
     wait, release = os.pipe()
     child = os.fork()
@@ -237,21 +238,21 @@ def test_replacement_killed_at_any_step_leaves_the_old_series_or_the_new_one(lab
     commit, fewer = kind == "git", lab.series()[:1]
     states = {"none": snapshot(root)}
     for name, series in (("old", lab.series()), ("new", fewer)):
-        write(open_worktree(root), series, commit=commit, branch=BRANCH)
+        write(open_worktree(root, SGLANG), series, commit=commit, branch=BRANCH)
         states[name] = snapshot(root)
     seen: Counter[str] = Counter()
     for count, number in enumerate(range(0, 500, 4), start=1):  # a sample; all points take a minute
         root = _make(lab, kind, count)
-        write(open_worktree(root), lab.series(), commit=commit, branch=BRANCH)
-        ended = die_at(number, partial(write, open_worktree(root), fewer, commit=commit, branch=BRANCH))
-        recover(open_worktree(root))
+        write(open_worktree(root, SGLANG), lab.series(), commit=commit, branch=BRANCH)
+        ended = die_at(number, partial(write, open_worktree(root, SGLANG), fewer, commit=commit, branch=BRANCH))
+        recover(open_worktree(root, SGLANG))
         now = _without_state(snapshot(root))
         seen.update(name for name, files in states.items() if _without_state(files) == now)
         assert sum(seen.values()) == count
         assert _is_clean(lab, root, kind)
-        write(open_worktree(root), fewer, commit=commit, branch=BRANCH)
+        write(open_worktree(root, SGLANG), fewer, commit=commit, branch=BRANCH)
         assert _without_state(snapshot(root)) == _without_state(states["new"])
-        unapply(open_worktree(root))
+        unapply(open_worktree(root, SGLANG))
         assert _without_state(snapshot(root)) == states["none"]
         if ended:
             break

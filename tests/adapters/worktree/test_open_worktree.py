@@ -11,6 +11,7 @@ import pytest
 from patchtool.adapters.worktree import open_worktree
 from patchtool.domain.errors import ExitCode, InputError, RefusedError
 from patchtool.domain.release import Release
+from patchtool.emulation import PACKAGE as SGLANG
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,7 +47,7 @@ def _with_version_py(lab: Lab) -> Path:
 @pytest.mark.parametrize("inside", ["", "python", "python/sglang", "python/sglang/srt"])
 def test_opens_a_checkout_from_any_folder_inside(lab: Lab, inside: str) -> None:
     root = lab.checkout()
-    found = open_worktree(root / inside)
+    found = open_worktree(root / inside, SGLANG)
     assert found.root == root
     assert found.package == root / "python/sglang"
     assert found.checkout
@@ -58,7 +59,7 @@ def test_opens_a_checkout_from_any_folder_inside(lab: Lab, inside: str) -> None:
 def test_opens_a_checkout_from_a_folder_beside_the_package(lab: Lab) -> None:
     root = lab.checkout()
     (root / "docs/deep").mkdir(parents=True)
-    assert open_worktree(root / "docs/deep").root == root
+    assert open_worktree(root / "docs/deep", SGLANG).root == root
 
 
 @pytest.mark.parametrize(
@@ -72,28 +73,28 @@ def test_opens_a_checkout_from_a_folder_beside_the_package(lab: Lab) -> None:
 def test_opens_unpacked_wheels_and_source_archives(lab: Lab, make: Callable[[Lab], Path]) -> None:
     root = make(lab)
     for path in (root, root / "sglang", root / "sglang/srt"):
-        found = open_worktree(path)
+        found = open_worktree(path, SGLANG)
         assert (found.root, found.checkout, found.release) == (root, None, Release("0.5.13"))
 
 
 def test_release_detection_imports_nothing_from_the_tree(lab: Lab) -> None:
     package = lab.package(lab.folder / "w")
     (package / "version.py").write_text("raise SystemExit('ran')\n    __version__ = '0.0.0.dev0'\n")
-    assert open_worktree(package).release is None
+    assert open_worktree(package, SGLANG).release is None
     assert "sglang" not in sys.modules
 
 
 def test_development_version_is_not_a_release(lab: Lab) -> None:
     root = lab.checkout()
     (root / "python/sglang/_version.py").write_text("__version__ = version = '0.5.14.dev3+g1a2b3c'\n")
-    assert open_worktree(root).release == Release("0.5.13"), "the tag knows better than a generated file"
+    assert open_worktree(root, SGLANG).release == Release("0.5.13"), "the tag knows better than a generated file"
     lab.git(root, "tag", "-d", "v0.5.13")
-    assert open_worktree(root).release is None
+    assert open_worktree(root, SGLANG).release is None
 
 
 def test_opens_a_checkout_with_the_package_at_its_root(lab: Lab) -> None:
     root = lab.checkout(prefix=".")
-    found = open_worktree(root)
+    found = open_worktree(root, SGLANG)
     assert found.checkout
     assert found.in_repository("python/sglang/srt/a.py") == "sglang/srt/a.py"
 
@@ -102,7 +103,7 @@ def test_opens_a_detached_linked_worktree(lab: Lab) -> None:
     root = lab.checkout()
     linked = lab.folder / "linked"
     lab.git(root, "worktree", "add", "-q", "--detach", str(linked))
-    found = open_worktree(linked)
+    found = open_worktree(linked, SGLANG)
     assert found.branch is None
     assert found.root == linked
     assert found.state_dir == root / ".git/worktrees/linked/patchtool"
@@ -117,9 +118,9 @@ def test_virtual_environment_in_another_repository_is_a_plain_folder(lab: Lab) -
     lab.git(project, "commit", "-qm", "theirs")
     site = project / ".venv/lib/python3.11/site-packages"
     lab.package(site)
-    found = open_worktree(site)
+    found = open_worktree(site, SGLANG)
     assert found.checkout is None
-    assert "not a checkout of SGLang" in found.notes[0]
+    assert "not a checkout of sglang" in found.notes[0]
     assert found.state_dir == site / ".patchtool"
 
 
@@ -127,9 +128,9 @@ def test_untracked_package_at_a_repository_root_is_a_plain_folder(lab: Lab) -> N
     project = lab.folder / "project"
     lab.package(project)
     lab.git(project, "init", "-q")
-    assert open_worktree(project).checkout is None, "no commit yet"
+    assert open_worktree(project, SGLANG).checkout is None, "no commit yet"
     lab.git(project, "commit", "-qm", "empty", "--allow-empty")
-    assert open_worktree(project).checkout is None
+    assert open_worktree(project, SGLANG).checkout is None
 
 
 def _direct_url(site: Path, source: Path) -> None:
@@ -166,7 +167,7 @@ def test_editable_install_is_followed_with_a_note(lab: Lab, mark: Callable[[Path
     site = lab.folder / "site-packages"
     site.mkdir()
     mark(site, source)
-    found = open_worktree(site)
+    found = open_worktree(site, SGLANG)
     assert found.root == source
     assert str(source / "python") in found.notes[0]
 
@@ -177,7 +178,7 @@ def test_editable_install_with_a_missing_source_is_refused(lab: Lab, mark: Calla
     site.mkdir()
     mark(site, lab.folder / "gone")
     with pytest.raises(RefusedError, match="gone"):
-        open_worktree(site)
+        open_worktree(site, SGLANG)
 
 
 def test_folder_without_sglang_is_refused(lab: Lab) -> None:
@@ -185,7 +186,7 @@ def test_folder_without_sglang_is_refused(lab: Lab) -> None:
     (stub / "sglang").mkdir(parents=True)
     (stub / "sglang/__init__.py").touch()
     with pytest.raises(RefusedError, match=r"looked for .*stub/python/sglang") as caught:
-        open_worktree(stub)
+        open_worktree(stub, SGLANG)
     assert caught.value.exit_code is ExitCode.USAGE
     assert caught.value.hint
 
@@ -193,13 +194,13 @@ def test_folder_without_sglang_is_refused(lab: Lab) -> None:
 def test_missing_folder_or_a_file_is_an_input_error(lab: Lab) -> None:
     for path in (lab.folder / "nowhere", lab.package(lab.folder / "w") / "__init__.py"):
         with pytest.raises(InputError, match="is not a folder"):
-            open_worktree(path)
+            open_worktree(path, SGLANG)
 
 
 def test_bare_repository_is_refused(lab: Lab) -> None:
     lab.git(lab.folder, "clone", "-q", "--bare", str(lab.checkout()), "bare.git")
     with pytest.raises(RefusedError, match="git will not work") as caught:
-        open_worktree(lab.folder / "bare.git")
+        open_worktree(lab.folder / "bare.git", SGLANG)
     assert "work tree" in str(caught.value.cause)
 
 
@@ -208,5 +209,5 @@ def test_worktree_of_a_missing_repository_is_refused(lab: Lab) -> None:
     lab.package(root / "python")
     (root / ".git").write_text("gitdir: /nowhere/at/all\n")
     with pytest.raises(RefusedError) as caught:
-        open_worktree(root)
+        open_worktree(root, SGLANG)
     assert "/nowhere/at/all" in str(caught.value.cause)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from patchtool.adapters.worktree import open_worktree, unapply, write
+from patchtool.emulation import PACKAGE as SGLANG
 from tests.adapters.worktree.conftest import BRANCH, FILES, A, B, patch, snapshot
 from tests.adapters.worktree.test_installed import record
 
@@ -51,25 +52,25 @@ def test_series_in_place_of_any_other_is_as_on_a_fresh_tree(lab: Lab, kind: str)
     for name, series in SERIES.items():
         root = _tree(lab, kind, name)
         pristine = snapshot(root)
-        write(open_worktree(root), series, commit=commit, branch=BRANCH)
+        write(open_worktree(root, SGLANG), series, commit=commit, branch=BRANCH)
         fresh[name] = (_without_state(root), kind != "site" and lab.git(root, "for-each-ref"))
     root = _tree(lab, kind, "tree")
     for name in (name for pair in combinations(SERIES, 2) for name in pair):
-        write(open_worktree(root), SERIES[name], commit=commit, branch=BRANCH)
+        write(open_worktree(root, SGLANG), SERIES[name], commit=commit, branch=BRANCH)
         assert (_without_state(root), kind != "site" and lab.git(root, "for-each-ref")) == fresh[name]
-    unapply(open_worktree(root))
+    unapply(open_worktree(root, SGLANG))
     assert snapshot(root) == pristine
 
 
 @pytest.mark.parametrize(("before", "after"), [(True, False), (False, True)])
 def test_commits_and_files_replace_each_other(lab: Lab, *, before: bool, after: bool) -> None:
     root, fresh = lab.checkout(), lab.checkout("fresh")
-    write(open_worktree(root), SERIES["both"], commit=before, branch=BRANCH)
+    write(open_worktree(root, SGLANG), SERIES["both"], commit=before, branch=BRANCH)
     for tree in (root, fresh):
-        write(open_worktree(tree), SERIES["others"], commit=after, branch=BRANCH)
+        write(open_worktree(tree, SGLANG), SERIES["others"], commit=after, branch=BRANCH)
     assert snapshot(root) == snapshot(fresh)
     for question in (("for-each-ref",), ("status", "--porcelain"), ("symbolic-ref", "HEAD"), ("ls-files", "-s")):
         assert lab.git(root, *question) == lab.git(fresh, *question)
-    unapply(open_worktree(root))
+    unapply(open_worktree(root, SGLANG))
     assert lab.git(root, "status", "--porcelain") == ""
     assert lab.git(root, "for-each-ref", "--format=%(refname)") == "refs/heads/main\nrefs/tags/v0.5.13"

@@ -12,6 +12,7 @@ import pytest
 from patchtool.adapters.git.signing import UNSIGNED
 from patchtool.adapters.worktree import open_worktree, unapply, write
 from patchtool.domain.errors import EnvironmentFault
+from patchtool.emulation import PACKAGE as SGLANG
 from tests.adapters.worktree.conftest import BRANCH, snapshot
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ FORMATS = [
 
 
 def _write(lab: Lab, root: Path) -> WriteResult:
-    return write(open_worktree(root), lab.series(), commit=True, branch=BRANCH)
+    return write(open_worktree(root, SGLANG), lab.series(), commit=True, branch=BRANCH)
 
 
 @pytest.mark.parametrize("configured", FORMATS)
@@ -77,7 +78,7 @@ def test_commits_are_signed_where_the_users_git_signs(
     assert set(done.commits).isdisjoint(unsigned.commits)
     assert _write(lab, root).unchanged
     before = lab.git(root, "rev-parse", "main")
-    unapply(open_worktree(root))
+    unapply(open_worktree(root, SGLANG))
     assert lab.git(root, "rev-parse", "HEAD") == before
 
 

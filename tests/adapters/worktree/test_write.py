@@ -13,6 +13,7 @@ import pytest
 
 from patchtool.adapters.worktree import applied_state, changing, open_worktree, read_applied, swap, unapply, write
 from patchtool.domain.errors import RefusedError
+from patchtool.emulation import PACKAGE as SGLANG
 from tests.adapters.worktree.conftest import BRANCH, A, B, patch, snapshot
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ AT = "sglang/srt/a.py"
 
 
 def _write(lab: Lab, path: Path, *, commit: bool = True) -> WriteResult:
-    return write(open_worktree(path), lab.series(), commit=commit, branch=BRANCH)
+    return write(open_worktree(path, SGLANG), lab.series(), commit=commit, branch=BRANCH)
 
 
 def _clean(lab: Lab, root: Path) -> bool:
@@ -86,7 +87,7 @@ def test_repeated_write_changes_nothing(lab: Lab) -> None:
 
 def test_empty_series_changes_nothing(lab: Lab) -> None:
     root = lab.checkout()
-    assert write(open_worktree(root), [], commit=True, branch=BRANCH).unchanged
+    assert write(open_worktree(root, SGLANG), [], commit=True, branch=BRANCH).unchanged
     assert lab.git(root, "branch", "--format=%(refname:short)") == "main"
 
 
@@ -95,13 +96,13 @@ def test_another_series_replaces_the_one_that_is_applied(lab: Lab, patches: int,
     root, fresh = lab.checkout(), lab.checkout("fresh")
     _write(lab, root)
     commits = lab.series()[:patches]
-    done = write(open_worktree(root), commits, commit=commit, branch=BRANCH)
+    done = write(open_worktree(root, SGLANG), commits, commit=commit, branch=BRANCH)
     assert not done.unchanged
     assert "replaces what an earlier run applied: first, second" in done.notes[-1]
-    assert done.commits == write(open_worktree(fresh), commits, commit=commit, branch=BRANCH).commits
+    assert done.commits == write(open_worktree(fresh, SGLANG), commits, commit=commit, branch=BRANCH).commits
     assert snapshot(root) == snapshot(fresh)
     assert lab.git(root, "for-each-ref") == lab.git(fresh, "for-each-ref")
-    unapply(open_worktree(root))
+    unapply(open_worktree(root, SGLANG))
     assert _clean(lab, root)
     assert lab.git(root, "for-each-ref", "--format=%(refname)") == "refs/heads/main\nrefs/tags/v0.5.13"
 
@@ -112,7 +113,7 @@ def test_series_that_cannot_be_replaced_stays(lab: Lab, *, commit: bool) -> None
     first = _write(lab, root, commit=commit)
     before, refs = snapshot(root), lab.git(root, "for-each-ref")
     with pytest.raises(RefusedError, match="gone"):
-        write(open_worktree(root), [patch("p", {"python/sglang/gone.py": b""})], commit=commit, branch=BRANCH)
+        write(open_worktree(root, SGLANG), [patch("p", {"python/sglang/gone.py": b""})], commit=commit, branch=BRANCH)
     assert (snapshot(root), lab.git(root, "for-each-ref")) == (before, refs)
     again = _write(lab, root, commit=commit)
     assert (again.unchanged, again.commits) == (True, first.commits)
@@ -127,7 +128,7 @@ started = []
 sys.addaudithook(lambda event, args: event == "subprocess.Popen" and started.append(args[1]))
 from patchtool.adapters.worktree import open_worktree, read_applied, applied_state
 from pathlib import Path
-place = open_worktree(Path({str(root)!r}))
+place = open_worktree(Path({str(root)!r}), SGLANG)
 assert applied_state(place, read_applied(place)).kind == "intact"
 assert len(started) == 2, started
 foreign = {{"git", "libcst", "typer"}} & set(sys.modules)
@@ -174,7 +175,7 @@ def test_no_commit_edits_files_only(lab: Lab) -> None:
     assert lab.git(root, "symbolic-ref", "HEAD") == "refs/heads/main"
     assert lab.git(root, "diff", "--cached") == ""
     assert len(lab.git(root, "status", "--porcelain").splitlines()) == 2
-    assert unapply(open_worktree(root)) == [A, B]
+    assert unapply(open_worktree(root, SGLANG)) == [A, B]
     assert _clean(lab, root)
 
 
@@ -183,7 +184,7 @@ def test_plain_folder_is_written_recorded_and_restored(lab: Lab) -> None:
     before = snapshot(root)
     done = _write(lab, root)
     assert (done.changed, done.commits) == ((A, B), ())
-    place = open_worktree(root)
+    place = open_worktree(root, SGLANG)
     applied = read_applied(place)
     assert applied
     assert applied.release == "v0.5.13"
@@ -215,7 +216,7 @@ def test_hooks_and_configured_programs_do_not_run(lab: Lab) -> None:
     lab.git(root, "config", "core.fsmonitor", f"echo monitor >> {trap}; false")
     lab.git(root, "config", "commit.gpgSign", "true")
     _write(lab, root)
-    unapply(open_worktree(root))
+    unapply(open_worktree(root, SGLANG))
     assert not trap.exists()
 
 
@@ -231,7 +232,7 @@ def test_environment_of_an_outer_git_is_ignored(lab: Lab, monkeypatch: pytest.Mo
         monkeypatch.setenv(f"GIT_{name}", str(other / value))
     monkeypatch.setenv("GIT_NAMESPACE", "elsewhere")
     done = _write(lab, root)
-    unapply(open_worktree(root))
+    unapply(open_worktree(root, SGLANG))
     assert done.commits
     assert snapshot(other, git=True) == before
 
@@ -281,7 +282,7 @@ def test_write_and_unapply_work_in_every_kind_of_checkout(lab: Lab, variant: obj
     _write(lab, root)
     assert _clean(lab, root)
     assert lab.git(root, "rev-parse", "HEAD~2") == head
-    unapply(open_worktree(root))
+    unapply(open_worktree(root, SGLANG))
     assert _clean(lab, root)
     assert snapshot(root) == before
     assert (lab.git(root, "rev-parse", "HEAD"), lab.git(root, "for-each-ref")) == (head, refs)
@@ -312,7 +313,7 @@ def test_checkout_with_crlf_is_committed_with_lf(lab: Lab, how: str) -> None:
     shown = (windows / A).read_bytes()
     assert shown.count(b"\r\n") == shown.count(b"\n") > 1
     assert b"\r" not in lab.git(windows, "cat-file", "blob", f"HEAD:{A}").encode()
-    unapply(open_worktree(windows))
+    unapply(open_worktree(windows, SGLANG))
     assert snapshot(windows) == before
     assert _clean(lab, windows)
 
@@ -323,11 +324,11 @@ def test_stored_crlf_is_kept(lab: Lab) -> None:
         "python/sglang/srt/crlf.py": b"one = 11\r\ntwo = 2\r\n",
         "python/sglang/srt/latin.py": b"x = '\xe5'\n",
     }
-    write(open_worktree(root), [patch("p", wanted)], commit=True, branch=BRANCH)
+    write(open_worktree(root, SGLANG), [patch("p", wanted)], commit=True, branch=BRANCH)
     assert _clean(lab, root)
     for path, content in wanted.items():
         assert (root / path).read_bytes() == content
-        assert lab.git(root, "rev-parse", f"HEAD:{path}") == open_worktree(root).blob_ids([path])[path]
+        assert lab.git(root, "rev-parse", f"HEAD:{path}") == open_worktree(root, SGLANG).blob_ids([path])[path]
 
 
 def test_branch_with_other_commits_is_refused(lab: Lab) -> None:
@@ -338,14 +339,14 @@ def test_branch_with_other_commits_is_refused(lab: Lab) -> None:
         _write(lab, root)
     assert re.search(r"git branch -[mD]", str(caught.value.hint))
     assert snapshot(root) == before
-    assert read_applied(open_worktree(root)) is None
+    assert read_applied(open_worktree(root, SGLANG)) is None
 
 
 def test_branch_with_the_same_commits_is_reused(lab: Lab) -> None:
     root = lab.checkout()
     first = _write(lab, root)
     lab.git(root, "checkout", "-q", "main")
-    place = open_worktree(root)
+    place = open_worktree(root, SGLANG)
     applied = read_applied(place)
     assert applied
     assert applied_state(place, applied).kind == "reverted"
@@ -362,14 +363,14 @@ def test_untracked_and_renamed_files_of_the_ascend_image_are_kept(lab: Lab) -> N
     dirt = lab.git(root, "status", "--porcelain")
     assert len(dirt.splitlines()) == 4
     before = snapshot(root)
-    place = open_worktree(root)
+    place = open_worktree(root, SGLANG)
     assert str(place.release) == "v0.5.13"
     done = _write(lab, root)
     assert lab.git(root, "status", "--porcelain") == dirt
     assert set(lab.git(root, "diff", "--name-only", "-z", "HEAD~2", "HEAD").strip("\0").split("\0")) == {A, B}
     assert done.branch == BRANCH
-    assert str(open_worktree(root).release) == "v0.5.13", "the tag is now two commits below HEAD"
-    unapply(open_worktree(root))
+    assert str(open_worktree(root, SGLANG).release) == "v0.5.13", "the tag is now two commits below HEAD"
+    unapply(open_worktree(root, SGLANG))
     assert snapshot(root) == before
     assert lab.git(root, "status", "--porcelain") == dirt
 
@@ -381,10 +382,10 @@ def test_tree_of_another_owner_needs_safe_directory(lab: Lab) -> None:
     for place in (root, *root.rglob("*")):
         os.chown(place, 65534, 65534)
     with pytest.raises(RefusedError) as caught:
-        open_worktree(root)
+        open_worktree(root, SGLANG)
     assert "safe.directory" in str(caught.value.cause)
     lab.git(lab.folder, "config", "--global", "safe.directory", str(root))
     assert _write(lab, root).commits, "allowed by safe.directory"
     assert (root / A).stat().st_uid == 65534
-    unapply(open_worktree(root))
+    unapply(open_worktree(root, SGLANG))
     assert (root / A).stat().st_uid == 65534

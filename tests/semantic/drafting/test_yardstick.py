@@ -8,6 +8,7 @@ import pytest
 
 from patchtool.adapters.project.metadata import read_patch
 from patchtool.domain.draft import Draft, FileChange
+from patchtool.emulation import PACKAGE as SGLANG
 from patchtool.semantic.drafting.draft import draft
 from patchtool.semantic.kind import SemanticKind
 from tests.semantic.drafting.changes import CHANGES, TREE, Change
@@ -47,7 +48,7 @@ def test_draft_is_accepted_and_gives_the_tree_of_the_diff(change: Change, tmp_pa
         file = folder / path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(data)
-    info = read_patch(folder)
+    info = read_patch(folder, SGLANG)
     assert SemanticKind().check(info) == [], shown
     judgement = SemanticKind().judge(info, tree(), None)
     assert judgement.state.value == "applied", (judgement.reason, judgement.detail, shown)

@@ -49,13 +49,14 @@ def pack(files: Mapping[str, bytes]) -> Bundle:
     return Bundle(digest.hexdigest(), zlib.compress(raw.getvalue(), _LEVEL))
 
 
-def pack_tree(tree: Path) -> Bundle:
-    """Pack the ``sglang/`` of a tree, without bytecode.
+def pack_tree(tree: Path, package: str) -> Bundle:
+    """Pack the package of a tree, without bytecode.
 
     Args:
         tree: The folder that holds it.
+        package: Its name.
     """
-    return pack(_contents(tree, (tree / "sglang").rglob("*")))
+    return pack(_contents(tree, (tree / package).rglob("*")))
 
 
 def pack_code(tests: Iterable[Path]) -> Bundle:

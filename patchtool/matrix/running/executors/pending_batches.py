@@ -99,7 +99,7 @@ class PendingBatches:
         batch = replace(pending.batch, cells=tuple(pending.left.values()))
         trees = self._trees[batch.release]
         if trees.tree not in self._uploaded:
-            self._uploaded[trees.tree] = self._upload(pack_tree(trees.tree))
+            self._uploaded[trees.tree] = self._upload(pack_tree(trees.tree, trees.package.name))
         payload = Payload(batch, trees, self._settings.options, self._settings.node_python, self._expected)
         resources = batch.resources
         task = self._task.options(
