@@ -55,7 +55,8 @@ class GitUpstream:
             if text is None:
                 parts.append(f"D {path}\n")
             else:
-                parts.append(f"M 100644 inline {path}\ndata {len(text.encode())}\n{text}\n")
+                mode = "100755" if text.startswith("#!") else "100644"
+                parts.append(f"M {mode} inline {path}\ndata {len(text.encode())}\n{text}\n")
         self.git("fast-import", "--quiet", "--done", stdin="".join([*parts, "done\n"]).encode())
         commit = self.git("rev-parse", ref)
         if tag:
