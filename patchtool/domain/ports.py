@@ -33,6 +33,14 @@ class TreeWithModes(Protocol):
         """Return git's mode and the bytes of those paths that are files or symbolic links; a link's are its target."""
 
 
+@runtime_checkable
+class TreeWithHistory(Protocol):
+    """A tree that can be compared with an earlier one."""
+
+    def renamed_since(self, commit: str) -> Mapping[str, str]:
+        """Return the paths of files that were renamed since a commit, by the paths that they had there."""
+
+
 class PatchKind(Protocol):
     """A way to state a patch; see ``kinds.KINDS`` for how to add one."""
 

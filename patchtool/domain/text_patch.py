@@ -109,10 +109,12 @@ class TextChange(NamedTuple):
     Args:
         files: Each file that it changes.
         problem: Why it does not apply to that tree exactly, one sentence; empty if it does.
+        commit: The commit of that tree, without patches, in the store.
     """
 
     files: tuple[FileChange, ...] = ()
     problem: str = ""
+    commit: str = ""
 
 
 class TextSource:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from patchtool.domain.ports import TreeWithModes
+from patchtool.domain.ports import TreeWithHistory, TreeWithModes
 from patchtool.domain.text_patch import REGULAR
 
 if TYPE_CHECKING:
@@ -18,3 +18,8 @@ def entries_of(tree: Tree, paths: Iterable[str]) -> Mapping[str, tuple[str, byte
     if isinstance(tree, TreeWithModes):
         return tree.entries(paths)
     return {path: (REGULAR, data) for path in paths if (data := tree.read(path)) is not None}
+
+
+def renames_of(tree: Tree, commit: str) -> Mapping[str, str]:
+    """New paths of the files that were renamed since a commit, by old path; none where the tree does not tell."""
+    return tree.renamed_since(commit) if commit and isinstance(tree, TreeWithHistory) else {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from patchtool.domain.text_patch import SYMLINK, CarriedFile, CarryOutcome, FileChange
+from patchtool.domain.text_patch import REGULAR, SYMLINK, CarriedFile, CarryOutcome, FileChange
 from patchtool.textual.carry import carry_file
 
 
@@ -23,14 +23,17 @@ class CarriedEntry(NamedTuple):
     changes: bool
 
 
-def carry_entry(change: FileChange, there: Mapping[str, tuple[str, bytes]]) -> CarriedEntry:
+def carry_entry(change: FileChange, there: Mapping[str, tuple[str, bytes]], home: str = "") -> CarriedEntry:
     """Make a change of one file in another tree.
 
     Args:
         change: What the patch does on the tree that it was made for.
         there: Mode and bytes in the other tree of the paths before and after the change, where they exist.
+        home: Where the file is in the other tree, if upstream renamed it.
     """
-    target_mode, target = there.get(change.source_path, ("", None))
+    target_mode, target = there.get(home or change.source_path, ("", None))
+    if home and (change.patched is None or change.old_path):
+        return _conflict(target, target_mode, "file-moved", f"{change.source_path} is {home} by now")
     if change.old_path and change.path in there:
         if change.old_path in there:
             return _conflict(target, target_mode, "file-exists", f"{change.path} exists, beside {change.old_path}")
@@ -40,7 +43,7 @@ def carry_entry(change: FileChange, there: Mapping[str, tuple[str, bytes]]) -> C
     if change.base == change.patched and target is not None:
         file = CarriedFile(CarryOutcome.LANDED, target)
     else:
-        file = carry_file(change, target)
+        file = carry_file(change, target, path=home, mode=target_mode or REGULAR)
     return _with_mode(change, file, target_mode, renamed=bool(change.old_path))
 
 

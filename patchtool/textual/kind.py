@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Mapping, Sequence
 
 from patchtool.domain.draft import Draft
@@ -11,8 +12,8 @@ from patchtool.domain.patch import Change, Diagnostic, GoalEvidence, Judgement, 
 from patchtool.domain.ports import Tree
 from patchtool.domain.release import Release
 from patchtool.domain.state import State
-from patchtool.domain.text_patch import REGULAR, CarriedFile, CarryOutcome, FileChange
-from patchtool.domain.trees import entries_of
+from patchtool.domain.text_patch import REGULAR, CarriedFile, CarryOutcome, FileChange, TextChange
+from patchtool.domain.trees import entries_of, renames_of
 from patchtool.textual.carry_entry import CarriedEntry, carry_entry
 
 _NO_BASE = "a text patch is carried from the release that it was made for, which is not at hand here"
@@ -33,13 +34,11 @@ class TextKind:
             return Judgement(State.CONFLICT, "does-not-apply", f"to the release it was made for: {change.problem}")
         if info.since and release is not None and release < Release(info.since):
             return Judgement(State.ABSENT, "before-since", f"the patch is for v{info.since} and later")
-        paths = [path for file in change.files for path in (file.path, file.source_path)]
-        there = entries_of(tree, paths)
-        carried = [(file, carry_entry(file, there)) for file in change.files]
-        judgement = _with_changes(_decided([entry.file for _, entry in carried]), carried, there)
-        # The key of a kept judgement has the files' bytes: what depends on their modes is about this tree only.
-        by_modes = any(file.base_mode != file.patched_mode for file in change.files)
-        return judgement._replace(goals=_hunks(carried), searched_tree=by_modes or len(there) < len(set(paths)))
+        try:
+            return _carried(change, tree)
+        except Exception as error:  # noqa: BLE001 -- upstream's code must not end a run that is about other patches, too
+            text = f"{type(error).__name__}: {error}"
+            return Judgement(State.CRASHED, "carry-failed", text, trace=traceback.format_exc())
 
     def check(self, info: PatchInfo) -> list[Diagnostic]:
         """Find nothing: the diff was parsed with the metadata, and whether it applies is a question to a release."""
@@ -54,6 +53,29 @@ class TextKind:
         """Return nothing: a diff need not be drafted."""
         del changes, tree
         return Draft({}, ())
+
+
+def _carried(change: TextChange, tree: Tree) -> Judgement:
+    there = dict(entries_of(tree, [path for file in change.files for path in (file.path, file.source_path)]))
+    missing = [file.source_path for file in change.files if file.base is not None and not _is_there(file, there)]
+    renamed = renames_of(tree, change.commit) if missing else {}
+    moved = {path: renamed[path] for path in missing if path in renamed}
+    there |= entries_of(tree, moved.values())
+    carried = []
+    for file in change.files:
+        home = moved.get(file.source_path, "")
+        carried.append((file._replace(path=home or file.path), carry_entry(file, there, home)))
+    judgement = _with_changes(_decided([entry.file for _, entry in carried]), carried, there)
+    if moved and judgement.state is State.APPLIED:
+        detail = ", ".join(f"{old} is {new} by now" for old, new in moved.items())
+        judgement = judgement.with_state(State.DRIFTED, "target-moved", detail)
+    # The key of a kept judgement has the files' bytes: what depends on modes or on other files is about this tree only.
+    by_modes = any(file.base_mode != file.patched_mode for file in change.files)
+    return judgement._replace(goals=_hunks(carried), searched_tree=by_modes or bool(missing))
+
+
+def _is_there(file: FileChange, there: Mapping[str, tuple[str, bytes]]) -> bool:
+    return file.source_path in there or file.path in there
 
 
 def _decided(carried: Sequence[CarriedFile]) -> Judgement:

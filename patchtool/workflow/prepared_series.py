@@ -91,7 +91,8 @@ def _judged_on(session: Session, base: Release, changes: dict[str, TextChange]) 
                 return judge_now(info, below, release)
             there = entries_of(below, info.targets)
             index.put({path: there.get(path) for path in info.targets})
-            change = changes[info.name] = index.apply(Path(info.source_file).read_bytes())
+            applied = index.apply(Path(info.source_file).read_bytes())
+            change = changes[info.name] = applied._replace(commit=stored.commit)
             return judge_now(info._replace(text=known_source("", change)), below, release)
 
         for report in judgements(series, tree, base, session.cache, judge=judge):

@@ -23,7 +23,7 @@ from patchtool.domain.ports import Tree
 from patchtool.domain.release import Release
 from patchtool.domain.state import State
 from patchtool.domain.text_patch import REGULAR
-from patchtool.domain.trees import entries_of
+from patchtool.domain.trees import entries_of, renames_of
 from patchtool.workflow.line_counts import line_counts
 from patchtool.workflow.siblings import Series
 
@@ -119,6 +119,10 @@ class OverlayTree:
         kept = {path: entry for path, entry in below.items() if path not in self.contents}
         regular = (REGULAR, b"")
         return kept | {p: (self.modes.get(p, below.get(p, regular)[0]), data) for p, data in replaced.items()}
+
+    def renamed_since(self, commit: str) -> Mapping[str, str]:
+        """New paths of the files that were renamed below since a commit, by old path; none where that is not known."""
+        return renames_of(self.base, commit)
 
     def containing(self, word: str) -> list[str]:
         """Paths of Python files that contain this word, sorted."""

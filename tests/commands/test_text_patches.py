@@ -248,6 +248,29 @@ def test_both_sides_changed_is_a_conflict_and_nothing_is_written(every_kind: Sma
     assert {path: path.read_bytes() for path in every_kind.project.rglob("*") if path.is_file()} == before
 
 
+def test_a_file_that_upstream_moved_is_found_and_reviewed(every_kind: SmallUpstream) -> None:
+    files = files_before()
+    for name in ("conf.toml", "gone.py", "old.py"):
+        files[f"{ROOT}elsewhere/{name}"] = files.pop(f"{ROOT}{name}")
+    publish(every_kind, "1.4", files)
+    every_kind.run("refresh")
+    status = every_kind.run("status", "--on", "1.4", "--json")
+    found = {n: (status.states()[n], status.reasons()[n]) for n in ("toml", "deleted", "renamed")}
+    assert found["toml"] == ("drifted", "target-moved")
+    assert found["deleted"] == found["renamed"] == ("conflict", "file-moved")
+    for name in ("deleted", "renamed"):
+        folder = every_kind.project / "patches" / name
+        for file in folder.iterdir():
+            file.unlink()
+        folder.rmdir()
+    series = every_kind.project / "patches" / "series"
+    series.write_text(series.read_text().replace("deleted\n", "").replace("renamed\n", ""))
+    assert every_kind.run("rebase", "--to", "1.4").code == 1
+    assert every_kind.run("rebase", "--to", "1.4", "--accept", "toml", "--reason", "moved").code == 0
+    assert b"a/python/sglang/elsewhere/conf.toml" in (every_kind.project / "patches/toml/toml.patch").read_bytes()
+    assert set(every_kind.run("status", "--json").states().values()) == {"applied"}
+
+
 def test_a_text_patch_is_promoted_in_its_place(upstream: SmallUpstream, tmp_path: Path) -> None:
     """The draft renders what the text patch did; metadata and order stay."""
     after = SOURCE.replace("rollback(state, own)", "rollback(state, tracked)")

@@ -47,6 +47,7 @@ class CommitTree:
         self.commit = commit
         self._blobs: dict[str, str | None] = dict(known or {})
         self._entries: dict[str, tuple[str, str] | None] = {}
+        self._renamed: dict[str, dict[str, str]] = {}
         self._contents: dict[str, bytes] = {}
         self._by_id = {} if contents is None else contents
 
@@ -68,6 +69,18 @@ class CommitTree:
         there = {p: e for p in paths if (e := self._entries[p]) is not None and e[0] in (*REGULAR, SYMLINK)}
         self._read_blobs({blob for _, blob in there.values()})
         return {path: (mode, self._by_id[blob]) for path, (mode, blob) in there.items()}
+
+    def renamed_since(self, commit: str) -> Mapping[str, str]:
+        """New paths of the files that git finds renamed since a commit, by old path."""
+        if commit not in self._renamed:
+            flags = ("-r", "-z", "--diff-filter=R", "--name-status", "-l0")
+            for likeness in ("60%", "100%"):  # equal files are found by their ids, where a partial clone lacks blobs
+                listed = self.git.run("diff-tree", f"-M{likeness}", *flags, commit, self.commit, check=False)
+                if not listed.code:
+                    break
+            fields = listed.stdout.decode(errors="surrogateescape").split("\0") if not listed.code else []
+            self._renamed[commit] = dict(zip(fields[1::3], fields[2::3]))
+        return self._renamed[commit]
 
     def read(self, path: str) -> bytes | None:
         """The file's bytes, or None where it does not exist; reads ahead the files whose ids were looked up."""
