@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from shlex import quote
 
 from patchtool.adapters.git.commit_tree import CommitTree
 from patchtool.adapters.git.plumbing import Git
@@ -57,15 +58,17 @@ def rebase_tree(session: Session, folder: Path, to: str, *, dry_run: bool) -> Re
         return report._replace(
             headline=f"no branch was made: resolve {report.plan.failed if report.plan else ''} first"
         )
-    if dry_run or not commits:
+    if dry_run or not (commits or series.own):
         why = "--dry-run" if dry_run else f"no patch changes {release}"
         return report._replace(headline=f"no branch was made ({why})")
-    branch = make_branch(checkout, commit, commits, branch_name(release))
-    text = range_diff(git, (series.base, series.tip), (commit, branch.tip))
+    branch = make_branch(checkout, commit, commits, series.own[::-1], branch_name(release))
+    old = series.tip if branch.carried.conflict else [series.tip, *series.own[:1]][-1]
+    text = range_diff(git, (series.base, old), (commit, branch.tip))
     return report._replace(
+        exit_code=max(report.exit_code, ExitCode.FINDINGS if branch.carried.conflict else ExitCode.OK),
         text=text,
         result=OutputTree(str(folder), branch.tip, changed=not branch.unchanged),
-        notes=(*rendering.notes, *branch.notes, *_notes(worktree, series, branch)),
+        notes=(*rendering.notes, *branch.notes, *_notes(git, worktree, series, branch)),
         headline=f"{branch.name} is there already, nothing to do" if branch.unchanged else _headline(branch, folder),
         extra={**report.extra, "range_diff": text, "written": [name for name in (branch.name, branch.kept) if name]},
     )
@@ -113,9 +116,24 @@ def _headline(branch: NewBranch, folder: Path) -> str:
     return f"made {branch.name}{kept}: git -C {folder} switch {branch.name}"
 
 
-def _notes(worktree: Worktree, series: CarriedSeries, branch: NewBranch) -> tuple[str, ...]:
+def _notes(git: Git, worktree: Worktree, series: CarriedSeries, branch: NewBranch) -> list[str]:
+    """What became of the person's own commits."""
+    carried = branch.carried
+    notes = [f"{_titled(git, commit)} changes nothing any more, and was left out" for commit in carried.dropped]
     if not series.own:
-        return ()
+        return notes
     own = f"{len(series.own)} commit{'s' if len(series.own) > 1 else ''} of your own"
-    name = (worktree.branch or "HEAD").removeprefix("refs/heads/")
-    return (f"{own} on {name} stayed there: git rebase --onto {branch.name} {series.tip[:12]} {name} carries them",)
+    name = (worktree.branch or series.own[0][:12]).removeprefix("refs/heads/")
+    if not carried.conflict:
+        return [*notes, f"{own} on {name} {'is' if len(series.own) == 1 else 'are'} on {branch.name} too"]
+    command = f"git -C {quote(str(worktree.root))} rebase --onto {branch.name} {series.tip[:12]} {name}"
+    why = f"conflicts in {', '.join(carried.paths)}" if carried.paths else "is a merge"
+    return [
+        *notes,
+        f"{own} on {name} stayed there, because {_titled(git, carried.conflict)} {why}: {command} carries them",
+    ]
+
+
+def _titled(git: Git, commit: str) -> str:
+    subject = git.run("log", "-1", "--format=%s", commit, "--").stdout.decode(errors="replace").strip()
+    return f"{commit[:12]} ({subject})"

@@ -84,17 +84,66 @@ def test_branch_that_is_there_is_kept_under_the_next_free_name(upstream: SmallUp
     assert "its earlier commits are patchtool/v1.3@2" in done.out
 
 
-def test_own_commits_stay_and_the_command_that_carries_them_works(upstream: SmallUpstream, clone: Path) -> None:
+def own_commit(clone: Path, name: str, text: str, subject: str) -> str:
+    (clone / name).write_text(text)
+    git(clone, "add", name)
+    git(clone, "commit", "-qm", subject)
+    return git(clone, "rev-parse", "HEAD")
+
+
+def test_own_commits_are_carried_with_author_date_and_message(upstream: SmallUpstream, clone: Path) -> None:
     git(clone, "switch", "-q", "-c", "mine")
-    (clone / "own.txt").write_text("own\n")
-    git(clone, "add", "own.txt")
-    git(clone, "commit", "-qm", "own")
+    source = (clone / CACHE).read_text()
+    own_commit(clone, "own.txt", "own\n", "own file")
+    mine = own_commit(clone, CACHE, source.replace('"""A cache of rows."""', '"""A cache."""'), "own line")
+    before = git(clone, "rev-parse", "HEAD"), git(clone, "status", "--porcelain")
     done = upstream.run("rebase", "--tree", str(clone), "--to", "v1.3", "--json")
     assert done.code == 0, done.err
+    assert (git(clone, "rev-parse", "HEAD"), git(clone, "status", "--porcelain")) == before
+    tip = "patchtool/v1.3"
+    assert subjects(clone, tip, "v1.3") == ["cache: dense", "cache: tracking", "own file", "own line"]
+    form = "--format=%an %ae %ad %cn %cd %B"
+    assert git(clone, "log", "-1", form, tip) == git(clone, "log", "-1", form, mine)
+    carried = git(clone, "show", f"{tip}:{CACHE}")
+    assert '"""A cache."""' in carried
+    assert carried.endswith("# later")
+    assert "own line" in done.document["range_diff"]
+    assert any("2 commits of your own on mine are on patchtool/v1.3 too" in note for note in done.document["notes"])
+    git(clone, "fsck", "--strict")
+    assert "nothing to do" in upstream.run("rebase", "--tree", str(clone), "--to", "v1.3").out
+
+
+def test_own_commit_that_upstream_has_is_left_out(upstream: SmallUpstream, clone: Path) -> None:
+    own_commit(clone, OTHER, "other = 2\n", "what upstream has")
+    own_commit(clone, "own.txt", "own\n", "own")
+    done = upstream.run("rebase", "--tree", str(clone), "--to", "v1.3")
+    assert done.code == 0, done.err
+    assert subjects(clone, "patchtool/v1.3", "v1.3") == ["cache: dense", "cache: tracking", "own"]
+    assert "(what upstream has) changes nothing any more" in done.out
+
+
+@pytest.mark.parametrize("kind", ["conflict", "merge"])
+def test_own_commits_that_cannot_be_carried_stay_with_the_way_on(
+    upstream: SmallUpstream, clone: Path, kind: str
+) -> None:
+    git(clone, "switch", "-q", "-c", "mine")
+    own_commit(clone, "own.txt", "own\n", "own")
+    if kind == "conflict":
+        own_commit(clone, OTHER, "other = 3\n", "another value")
+    else:
+        git(clone, "switch", "-q", "-c", "side")
+        own_commit(clone, "side.txt", "side\n", "side")
+        git(clone, "switch", "-q", "mine")
+        git(clone, "merge", "-q", "--no-ff", "-m", "merge", "side")
+    done = upstream.run("rebase", "--tree", str(clone), "--to", "v1.3", "--json")
+    assert done.code == 1
+    assert subjects(clone, "patchtool/v1.3", "v1.3") == ["cache: dense", "cache: tracking"]
     note = next(note for note in done.document["notes"] if "of your own" in note)
-    command = note.partition(": git ")[2].removesuffix(" carries them")
-    git(clone, *command.split())
-    assert subjects(clone, "mine", "v1.3") == ["cache: dense", "cache: tracking", "own"]
+    assert (f"conflicts in {OTHER}" if kind == "conflict" else "is a merge") in note
+    command = note.partition(f": git -C {clone} ")[2].removesuffix(" carries them")
+    if kind == "merge":
+        git(clone, *command.split())
+        assert subjects(clone, "mine", "v1.3")[:2] == ["cache: dense", "cache: tracking"]
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from patchtool.adapters.git.carrying import Carried, carry
 from patchtool.adapters.git.plumbing import REGULAR, Git
 from patchtool.adapters.git.repository import Repository
 from patchtool.adapters.git.signing import UNSIGNED, sign, signing_of
@@ -41,12 +42,14 @@ class NewBranch(NamedTuple):
         name: Its short name.
         tip: Its commit.
         kept: The short name that its earlier commits have now; empty where there were none, or the same.
+        carried: The person's own commits on the series.
         unchanged: Whether it was there already, as it is.
         notes: What the user should know, one sentence each.
     """
 
     name: str
     tip: str
+    carried: Carried
     kept: str = ""
     unchanged: bool = False
     notes: tuple[str, ...] = ()
@@ -112,13 +115,16 @@ def refuse_missing(checkout: Checkout, commit: str, name: str, paths: Iterable[s
         )
 
 
-def make_branch(checkout: Checkout, onto: str, commits: Sequence[PatchCommit], name: str) -> NewBranch:
-    """Commit a series on a commit and point a branch to it; a branch of that name is kept as ``NAME@1``.
+def make_branch(
+    checkout: Checkout, onto: str, commits: Sequence[PatchCommit], own: Sequence[str], name: str
+) -> NewBranch:
+    """Commit a series and a person's commits on a commit, as a branch; one of that name is kept as ``NAME@1``.
 
     Args:
         checkout: The person's checkout.
         onto: The commit to put the series on.
-        commits: The series, in order, not empty.
+        commits: The series, in order; may be empty.
+        own: The person's commits that are to follow, the oldest first.
         name: Short name of the branch.
 
     Raises:
@@ -134,14 +140,15 @@ def make_branch(checkout: Checkout, onto: str, commits: Sequence[PatchCommit], n
     paths = {path for commit in commits for path in commit.contents}
     entries = Git(checkout.common_dir).tree_entries(onto, paths)
     modes = {path: mode for path, (mode, _) in entries.items() if mode in (*REGULAR, SYMLINK)}
-    made = commit_series(target, commits, lambda path: (modes.get(path, "100644"), path))
+    made = commit_series(target, commits, lambda path: (modes.get(path, "100644"), path)) if commits else ()
     signing = signing_of(checkout)
-    if signing.wanted:
+    if signing.wanted and made:
         made = sign(target, signing, made, commits)
     notes = (UNSIGNED,) if signing.only_here else ()
-    before = repository.branch_tip(ref)
-    if before == made[-1]:
-        return NewBranch(name, made[-1], unchanged=True, notes=notes)
+    carried = carry(checkout, own, [onto, *made][-1])
+    before, tip = repository.branch_tip(ref), carried.tip
+    if before == tip:
+        return NewBranch(name, tip, carried, unchanged=True, notes=notes)
     if checkout.branch == ref:
         raise RefusedError(
             f"{checkout.root} is on {name}, which would move", hint=f"git -C {checkout.root} switch BRANCH"
@@ -149,10 +156,10 @@ def make_branch(checkout: Checkout, onto: str, commits: Sequence[PatchCommit], n
     if folder := repository.worktree_on(ref):
         raise RefusedError(f"{folder} is on {name}, which would move", hint=f"git -C {folder} switch BRANCH")
     kept = _free_name(repository, name) if before else ""
-    moves = f"update {ref} {made[-1]} {before or '0' * len(onto)}\n"
+    moves = f"update {ref} {tip} {before or '0' * len(onto)}\n"
     moves += f"create {_HEADS}{kept} {before}\n" if kept else ""
     checkout.run("update-ref", "-m", "patchtool: rebase", "--stdin", stdin=moves.encode(), durable=True)
-    return NewBranch(name, made[-1], kept, notes=notes)
+    return NewBranch(name, tip, carried, kept, notes=notes)
 
 
 def _free_name(repository: Repository, name: str) -> str:
