@@ -55,7 +55,7 @@ def load(text: str, name: str, base: type) -> type:
     names = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)} - set(dir(builtins))
     space: dict[str, Any] = {each: Stub() for each in names}
     space |= {
-        "torch": torch,
+        "torch": Fake(**vars(torch)),  # changed code may assign to it
         "Base": base,
         "__name__": "m",
         "move_intermediate_cache": _move,

@@ -35,7 +35,15 @@ class Elsewhere(NamedTuple):
 
 
 def look_elsewhere(
-    name: str, scope: Scope, path: str, written: Mapping[str, Source], tree: Tree, *, new: str = "", root: str = ROOT
+    name: str,
+    scope: Scope,
+    path: str,
+    written: Mapping[str, Source],
+    tree: Tree,
+    *,
+    new: str = "",
+    root: str = ROOT,
+    removed: bool = False,
 ) -> Elsewhere:
     """Search the other files of a tree for what reads a name that a patch takes away.
 
@@ -47,6 +55,7 @@ def look_elsewhere(
         tree: The tree before.
         new: The new name, if it gets one.
         root: The folder on Python's path.
+        removed: Whether it only goes: then a module that passes it on is a reader, and those behind it need no look.
     """
     function = scope.function
     if function is not None and name not in parameters(function):
@@ -57,7 +66,7 @@ def look_elsewhere(
         data = written[other].data if other in written else tree.read(other) or b""
         if len(readers) > _MOST_READERS:
             break
-        if not search.may_read(data):
+        if not search.may_read(data, removed=removed):
             continue
         try:
             parsed = ast.parse(data, other)
@@ -84,10 +93,13 @@ class _Search:
         owner = scope.owners[-1] if scope.function is not None and scope.owners else scope.node
         self.owner = owner if isinstance(owner, ast.ClassDef) else None
 
-    def may_read(self, data: bytes) -> bool:
+    def may_read(self, data: bytes, *, removed: bool) -> bool:
         """Whether a file spells the name as a reader does: most files that have a common word need not be parsed."""
         if isinstance(self.scope.node, ast.Module):
-            return True
+            module = self.path.removesuffix(".py").removesuffix("/__init__").rpartition("/")[2].encode()
+            return not removed or re.search(rb"\b%s\b|from\s*\.+\s*import" % re.escape(module), data) is not None
+        if self.scope.function is not None and self._called.encode() not in data:
+            return False
         word = re.escape(self.name.encode())
         return re.search(rb"\.\s*%s\b|['\"]%s['\"]|\b%s\s*[=:(]" % (word, word, word), data) is not None
 
@@ -96,7 +108,7 @@ class _Search:
         if isinstance(self.scope.node, ast.Module):
             yield from self._global(tree, path)
         elif self.scope.function is not None:
-            yield from self._keywords(tree, self.scope.function.name)
+            yield from self._keywords(tree, self._called)
         else:
             yield from self._members(tree, path)
 
@@ -127,14 +139,18 @@ class _Search:
                 yield node.lineno  # type: ignore[attr-defined]
 
     def _keywords(self, tree: ast.Module, called: str) -> Iterator[int]:
-        if called in ("__init__", "__new__") and self.owner is not None:
-            called = self.owner.name
         for node in walk(tree):
             if isinstance(node, ast.Call) and any(keyword.arg == self.name for keyword in node.keywords):
                 callee = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
                 passed_on = callee in COPYING and any(called == _last_name(argument) for argument in node.args)
                 if callee == called or passed_on:
                     yield node.lineno
+
+    @cached_property
+    def _called(self) -> str:
+        """The name by which the function is called."""
+        name = "" if self.scope.function is None else self.scope.function.name
+        return self.owner.name if name in ("__init__", "__new__") and self.owner is not None else name
 
     def _members(self, tree: ast.Module, path: str) -> Iterator[int]:
         modules = {i.local for i in imports_of(tree, path) if not i.name}

@@ -152,7 +152,7 @@ class DataFlow:
         if not isinstance(node, ast.While):
             self._evaluator.bind(assigned_names([node.target]), inner)
         self._breaks.append([])
-        self._visit_block(node.body, inner)
+        self._visit_block(node.body, None if _never_runs(node) else inner)
         breaks = self._breaks.pop()
         endless = isinstance(node, ast.While) and constant_truth(node.test) is True
         after = None if endless else self._visit_block(node.orelse, dict(entry))
@@ -227,6 +227,12 @@ class DataFlow:
         if any(_RETURNED in path for path in alive):
             joined[_RETURNED] = ast.Constant(value=True)
         return joined
+
+
+def _never_runs(node: ast.For | ast.AsyncFor | ast.While) -> bool:
+    if isinstance(node, ast.While):
+        return constant_truth(node.test) is False
+    return isinstance(node.iter, (ast.Tuple, ast.List)) and not node.iter.elts
 
 
 def constant_truth(test: ast.expr) -> bool | None:

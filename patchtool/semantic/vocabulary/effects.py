@@ -47,22 +47,24 @@ def effect_problem(analysis: ScopeAnalysis, effect: Effect, match: Match, *, alo
         analysis: The function.
         effect: The effect.
         match: The code.
-        alone: Whether no other conditions may enclose it.
+        alone: Whether no other conditions may enclose it; otherwise they may, outside of its own.
     """
     problem = execution_problem(analysis, match)
     if problem:
         return problem
     known: list[Condition] = []
-    for block in (block for block in match.block.enclosing if not is_transparent(block)):
-        tests = tests_of(block)
+    inside = alone
+    for block, index in (*match.block.ancestors, (match.block, match.start)):
+        tests = [] if block.owner is analysis.scope.node or is_transparent(block) else tests_of(block)
         if tests is None:
             return first_described([block])
-        for test in tests:
-            holds = list(_holding(analysis, test.condition, test.at, truth=test.truth))
-            if alone and not all(_is_wanted(analysis, match, effect, condition) for condition in holds):
-                return first_described([block])
-            known += holds
-    known += _left_behind(analysis, match)
+        holds = [c for test in tests for c in _holding(analysis, test.condition, test.at, truth=test.truth)]
+        left = list(_left_behind(analysis, block.statements[:index]))
+        inside = inside or any(_is_wanted(analysis, match, effect, condition) for condition in holds)
+        if inside and not all(_is_wanted(analysis, match, effect, condition) for condition in holds):
+            return first_described([block])
+        inside = inside or any(_is_wanted(analysis, match, effect, condition) for condition in left)
+        known += [*holds, *left]
     for condition, truth in effect.conditions:
         if not any(has is truth and analysis.matcher.matches(condition, own, match.env) for own, has in known):
             return f"is not under {'' if truth else 'not '}{ast.unparse(condition)}"
@@ -74,12 +76,11 @@ def _holding(analysis: ScopeAnalysis, test: ast.expr, at: ast.stmt, *, truth: bo
     yield from conjuncts(value, truth=truth) if isinstance(value, ast.expr) else ()
 
 
-def _left_behind(analysis: ScopeAnalysis, match: Match) -> Iterator[Condition]:
-    """What holds at a match because the function has ended where it does not: ``if not a: return``."""
-    for block, index in (*match.block.ancestors, (match.block, match.start)):
-        for statement in block.statements[:index]:
-            if isinstance(statement, ast.If) and not statement.orelse and isinstance(statement.body[-1], ast.Return):
-                yield from _holding(analysis, statement.test, statement, truth=False)
+def _left_behind(analysis: ScopeAnalysis, before: Sequence[ast.stmt]) -> Iterator[Condition]:
+    """What holds behind statements because the function has ended where it does not: ``if not a: return``."""
+    for statement in before:
+        if isinstance(statement, ast.If) and not statement.orelse and isinstance(statement.body[-1], ast.Return):
+            yield from _holding(analysis, statement.test, statement, truth=False)
 
 
 def _is_wanted(analysis: ScopeAnalysis, match: Match, effect: Effect, condition: Condition) -> bool:

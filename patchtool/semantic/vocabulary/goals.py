@@ -160,5 +160,8 @@ class Goal:
                 return f"has no {text!r} {'behind' if later else 'before'} it"
             if any((other.position > match.position) is not later for other in others):
                 return f"is in the wrong order with {text!r}"
+            doubt = next((doubt for other in others if (doubt := execution_problem(analysis, other))), None)
+            if doubt:
+                return f"needs {text!r}, which {doubt}"
             start = start if later else max(other.line for other in others)
         return exit_problem(analysis, match, self.within, behind=start)

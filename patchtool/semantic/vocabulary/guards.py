@@ -9,6 +9,7 @@ from typing import NamedTuple, Protocol
 
 from patchtool.semantic.language.scopes import Block
 from patchtool.semantic.matching.analysis import Match, ScopeAnalysis, bound_nodes
+from patchtool.semantic.matching.certainty import dead_code
 from patchtool.semantic.matching.conditions import Test, tests_of
 from patchtool.semantic.matching.template import template
 from patchtool.semantic.matching.unify import Bindings, same
@@ -166,7 +167,7 @@ def execution_problem(analysis: ScopeAnalysis, match: Match) -> str | None:
     """Return why a match may not run exactly once when its block runs, or None."""
     if analysis.flow is not None and not analysis.flow.reachable(match.statement):
         return "is unreachable"
-    return f"is {match.conditional}" if match.conditional else None
+    return f"is {match.conditional}" if match.conditional else dead_code(analysis, match)
 
 
 def exit_problem(analysis: ScopeAnalysis, match: Match, guard: Guard, *, behind: int = 0) -> str | None:

@@ -11,7 +11,7 @@ from patchtool.semantic.language.nodes import walk
 from patchtool.semantic.matching.analysis import ScopeAnalysis, bound_identifiers, bound_nodes
 from patchtool.semantic.matching.observation import looked_at
 from patchtool.semantic.matching.rows import Rows, rows_of
-from patchtool.semantic.matching.storage import storage
+from patchtool.semantic.matching.storage import changed_in_place, storage
 from patchtool.semantic.matching.template import is_hole, template
 from patchtool.semantic.matching.unify import Bindings, same
 
@@ -25,7 +25,7 @@ class Never(NamedTuple):
         name: The problem when it is there.
         pattern: A template of an expression or a statement. An assignment of a free hole, ``self.x = VALUE_``, stands
             for every way to write or delete its target: annotated, augmented, in a tuple, by ``with``, ``for`` or
-            ``setattr``.
+            ``setattr``, or in place.
     """
 
     name: str
@@ -78,6 +78,9 @@ def _writes(analysis: ScopeAnalysis, target: ast.expr, node: ast.AST, env: Bindi
         return True
     if not isinstance(target, ast.Attribute):
         return False
+    changed = [own for code in changed_in_place(node, {}, lambda _: []) for own in storage(code, {})]
+    if any(isinstance(c, ast.Attribute) and analysis.matcher.matches(target, _stored(c), env) for c in changed):
+        return True
     named: list[object] = []
     if isinstance(node, ast.Subscript) and not isinstance(node.ctx, ast.Load):
         named.append(_text(node.slice))  # self.__dict__["x"]
@@ -86,6 +89,10 @@ def _writes(analysis: ScopeAnalysis, target: ast.expr, node: ast.AST, env: Bindi
         named += [_text(argument) for argument in node.args] if callee in _SETTERS else []
         named += [keyword.arg for keyword in node.keywords] if callee == "update" else []
     return target.attr in named
+
+
+def _stored(node: ast.Attribute) -> ast.Attribute:
+    return ast.Attribute(node.value, node.attr, ast.Store())
 
 
 def _text(node: ast.AST) -> object:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from patchtool.domain.package import ROOT
 from patchtool.domain.patch import Judgement
@@ -12,11 +11,11 @@ from patchtool.semantic.judging.elsewhere import look_elsewhere
 from patchtool.semantic.judging.examine import RuleVerdict
 from patchtool.semantic.language.readers import readers_of
 from patchtool.semantic.language.scopes import Problem, Scope, find_scope
-from patchtool.semantic.language.source import Source, bound_names
+from patchtool.semantic.language.source import Source
 from patchtool.semantic.matching.analysis import ScopeAnalysis
-from patchtool.semantic.vocabulary.removals import DefinitionRemoval, Removal
 from patchtool.semantic.vocabulary.renames import Renaming
 from patchtool.semantic.writing.errors import CannotWrite
+from patchtool.semantic.writing.removed_names import check_removed_names
 from patchtool.semantic.writing.renaming import listed_readers, not_followed
 
 
@@ -48,10 +47,7 @@ def check_outside_readers(
             if isinstance(planned, Renaming):
                 notes = _check_rename(planned, analysis, now, written, tree, root)
                 judgement = judgement._replace(notes=(*judgement.notes, *notes), searched_tree=True)
-        if isinstance(verdict.rule.edit, (DefinitionRemoval, Removal)) and not verdict.rule.scope:
-            _check_removed(verdict.analyses[0].source, now, renamed, written, tree, root)
-            judgement = judgement._replace(searched_tree=True)
-    return judgement
+    return check_removed_names(verdicts, after, renamed, tree, judgement, root)
 
 
 def _check_rename(
@@ -75,18 +71,3 @@ def _check_rename(
         bases = ", ".join(found.unknown_bases)
         notes.append(f"not looked at: {bases}, outside of this tree, of which {before.symbol} derives")
     return notes
-
-
-def _check_removed(
-    before: Source, now: Source, renamed: Collection[str], written: Mapping[str, Source], tree: Tree, root: str
-) -> None:
-    """Refuse to take a name from a module that other files import; a method cannot be followed by its name alone."""
-    there = {name for statement in now.tree.body for name in bound_names(statement)}
-    body = Source.parse(before.path, before.data).tree.body  # the tree of the old file holds the edits by now
-    own = [statement for statement in body if not isinstance(statement, (ast.Import, ast.ImportFrom))]
-    for name in sorted({name for statement in own for name in bound_names(statement)} - there - {*renamed}):
-        found = look_elsewhere(name, Scope("", now.tree, ()), now.path, written, tree, root=root)
-        if found.readers:
-            more = f" and {len(found.readers) - 1} more" if len(found.readers) > 1 else ""
-            detail = f"{name} would no longer be defined but is read: {found.readers[0]}{more}"
-            raise CannotWrite("removed-name-read", detail)
