@@ -71,7 +71,12 @@ def aligned(old: Sequence[Item], new: Sequence[Item]) -> dict[int, int]:
     Returns:
         Positions of the same item, ascending in both: of equal text, of equal meaning, or changed.
     """
-    pairs = dict(matches([identity(i) for i in old], [identity(i) for i in new]))
+    moved = _renamed(old, new)
+    a: list[Hashable] = [("renamed", i) if i in moved else identity(item) for i, item in enumerate(old)]
+    b = [identity(item) for item in new]
+    for i, j in moved.items():
+        b[j] = ("renamed", i)
+    pairs = dict(matches(a, b))
     for match in (_same_meaning, _changed):
         corners = [(-1, -1), *sorted(pairs.items()), (len(old), len(new))]
         for (i0, j0), (i1, j1) in pairwise(corners):
@@ -82,9 +87,27 @@ def aligned(old: Sequence[Item], new: Sequence[Item]) -> dict[int, int]:
     return pairs
 
 
+def _renamed(old: Sequence[Item], new: Sequence[Item]) -> dict[int, int]:
+    """Pair definitions that got another name while another definition took the old one."""
+    names = {i.slot for i in old if i.is_definition}
+    added = [j for j, i in enumerate(new) if i.is_definition and i.slot not in names]
+    if not added:
+        return {}
+    same = {i.slot: i for i in new if i.is_definition}
+    found: dict[int, int] = {}
+    for at, item in enumerate(old):
+        other = same.get(item.slot) if item.is_definition else None
+        if other is None or other.whole == item.whole or dice(other.words, item.words) >= SIMILAR:
+            continue
+        likely = max(added, key=lambda j: likeness(item, new[j]))
+        if likeness(item, new[likely]) >= RENAMED and likely not in found.values():
+            found[at] = likely
+    return found
+
+
 def _same_meaning(old: Sequence[Item], new: Sequence[Item], ours: range, theirs: range) -> dict[int, int]:
-    a = [("definition", old[i].slot) if old[i].is_definition else old[i].key for i in ours]
-    b = [("definition", new[j].slot) if new[j].is_definition else new[j].key for j in theirs]
+    a: list[Hashable] = [("old", i) if old[i].is_definition else old[i].key for i in ours]
+    b: list[Hashable] = [("new", j) if new[j].is_definition else new[j].key for j in theirs]
     return {ours[i]: theirs[j] for i, j in matches(a, b)}
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from patchtool.textual.edits import COSMETIC, Edit
 from patchtool.textual.effects import commute, rivals
 from patchtool.textual.items import indented
+from patchtool.textual.renames import same_but_variables
 from patchtool.textual.shape import header_shape, shape
 
 if TYPE_CHECKING:
@@ -185,7 +186,7 @@ def _defined_elsewhere(gap: Gap, edit: Edit) -> Edit | None:
         return None
     edit.theirs = [theirs for _, theirs in there]
     for ours, theirs in there:
-        if _differs(ours, theirs):
+        if _differs(ours, theirs) and not same_but_variables(ours.nodes_only, theirs.nodes_only, set()):
             return edit.conflict("defined-differently", f"upstream has a `{ours.name}` of its own")
     rest = [i for i in added if i.form not in {"comment", "doc"} and not (i.is_definition and i.slot in existing)]
     if rest or gap.removed:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import io
+import keyword
 import re
 import tokenize
 from functools import cached_property
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 _WORD = re.compile(r"\w+|[^\w\s]")
+_TELLING_LENGTH = 10
+"""Characters of the names of a short statement from which it tells something: more than ``return x``."""
 _TELLING_MARK = re.compile(r"attr='(setter|getter|deleter|register|overload)'|overload")
 
 
@@ -47,6 +50,11 @@ class Item:
         self.definition: Definition | None = None
         self.whole = lines
         self.read_body: Callable[[], list[Item]] = list
+
+    @property
+    def nodes_only(self) -> list[ast.AST]:
+        """Its syntax nodes without keywords."""
+        return [node for node in self.nodes if isinstance(node, ast.AST)]
 
     @property
     def is_definition(self) -> bool:
@@ -105,7 +113,10 @@ class Item:
         """Whether it is so common that its presence tells nothing."""
         if self.form in {"comment", "else", "finally", "Try", "Pass", "Continue", "Break", "doc"}:
             return True
-        return not self.is_definition and not self.is_import and sum(self.names.values()) < 3
+        if self.is_definition or self.is_import:
+            return False
+        names = [name for name in self.names if not keyword.iskeyword(name)]
+        return sum(self.names.values()) < 3 and sum(map(len, names)) < _TELLING_LENGTH
 
     @property
     def is_import(self) -> bool:

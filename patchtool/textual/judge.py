@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 from collections import Counter
 from typing import TYPE_CHECKING
 
 from patchtool.textual.edits import APPLIED, CONFLICT, COSMETIC, LANDED, Edit, Hunk
 from patchtool.textual.gap import deep_keys
+from patchtool.textual.renames import same_but_variables
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Sequence
+    from collections.abc import Sequence
 
     from patchtool.textual.items import Item, Versions
 
@@ -21,17 +23,46 @@ class Counts:
     """How often each thing is said in one list of items, in the three versions."""
 
     def __init__(self, v: Versions) -> None:
-        self.base, self.patched, self.target = (_count(side) for side in v)
-        self.items = v.target
-        self.order = [(key, item) for item in v.target for key in deep_keys([item])]
+        self.versions = v
+        self.names = {name for item in v.base for name in item.names}
 
-    def added_by_both(self, key: Hashable) -> bool:
-        """Whether both added it."""
-        return self.target[key] > self.base[key] < self.patched[key]
+    def of(self, item: Item) -> tuple[int, int, int]:
+        """Count what an item says in base, patched and target; only items of its form can say it."""
+        key = deep_keys([item])
+        counts = [sum(deep_keys([i]) == key for i in side if _may_equal(i, item)) for side in self.versions]
+        return counts[0], counts[1], counts[2]
+
+    def added_by_both(self, item: Item) -> bool:
+        """Whether both added what an item says."""
+        base, patched, target = self.of(item)
+        return target > base < patched
+
+    def in_order(self, runs: Sequence[Sequence[Item]]) -> Item | None:
+        """Find runs of items in the target, each without a gap and one after another; the first item of the first."""
+        theirs = [i for i in self.versions.target if i.form not in {"comment", "doc"}]
+        at = 0
+        first: Item | None = None
+        for run in runs:
+            keys = deep_keys(run)
+            spots = (
+                k
+                for k in range(at, len(theirs) - len(run) + 1)
+                if _may_equal(theirs[k], run[0]) and deep_keys(theirs[k : k + len(run)]) == keys
+            )
+            found = next(spots, None)
+            if found is None:
+                return None
+            first, at = first or theirs[found], found + len(run)
+        return first
+
+    def new(self) -> list[Item]:
+        """The target's items that the base has not, or not as often."""
+        before = Counter(i.flat for i in self.versions.base)
+        return [i for i in self.versions.target if i.form not in {"comment", "doc", "end"} and not before[i.flat]]
 
 
-def _count(items: Sequence[Item]) -> Counter[Hashable]:
-    return Counter(deep_keys(items))
+def _may_equal(one: Item, other: Item) -> bool:
+    return one.form == other.form and one.name == other.name
 
 
 def judge(hunk: Hunk, counts: Counts | None) -> None:
@@ -49,7 +80,7 @@ def judge(hunk: Hunk, counts: Counts | None) -> None:
     if all(edit.state == LANDED for edit in edits):
         hunk.state, hunk.how = LANDED, edits[0].how
         return
-    shown = _present(edits, counts) if counts is not None else None
+    shown = (_present(edits, counts) or _with_other_variables(edits, counts)) if counts is not None else None
     if shown is not None:
         hunk.state, hunk.how, hunk.line = LANDED, "elsewhere in the definition", shown.line
         return
@@ -79,29 +110,55 @@ def _added(edit: Edit) -> list[Item]:
 
 def _present(edits: Sequence[Edit], counts: Counts) -> Item | None:
     """Find everything that the hunk adds elsewhere in the definition, in order, with what it takes out gone."""
-    added = [item for edit in edits for item in _added(edit)]
-    telling = [item for item in added if not item.trivial]
+    runs = [run for edit in edits if (run := _added(edit))]
+    telling = [item for run in runs for item in run if not item.trivial]
     if not telling or sum(sum(item.names.values()) for item in telling) < _TELLING:
         return None
     if any(edit.how == "nested" for edit in edits):
         return None
     for item in telling:
-        key = deep_keys([item])[0]
-        if not counts.added_by_both(key) or counts.target[key] < counts.patched[key]:
+        base, patched, target = counts.of(item)
+        if not target > base < patched or target < patched:
             return None
     for item in (item for edit in edits for item in edit.old if not item.trivial):
-        key = deep_keys([item])[0]
-        if counts.patched[key] < counts.base[key] and counts.target[key] > counts.patched[key]:
+        base, patched, target = counts.of(item)
+        if patched < base and target > patched:
             return None
-    rest = iter(counts.order)
-    found = [next((item for key, item in rest if key == deep_keys([wanted])[0]), None) for wanted in telling]
-    return found[0] if all(found) else None
+    return counts.in_order(runs)
+
+
+def _with_other_variables(edits: Sequence[Edit], counts: Counts) -> Item | None:
+    """Find everything that the hunk adds in one run that upstream added, with other names for new local variables."""
+    added = [item for edit in edits for item in _added(edit)]
+    removed = [i for e in edits for i in e.old if i.form not in {"comment", "doc"}]
+    if not added or all(item.trivial for item in added) or any(edit.how == "nested" for edit in edits):
+        return None
+    new = counts.new()
+    if not new or any(patched < base and target > patched for base, patched, target in map(counts.of, removed)):
+        return None
+    ours = [node for item in added for node in item.nodes_only]
+    for at in range(len(new) - len(added) + 1):
+        run = new[at : at + len(added)]
+        if [i.form for i in run] == [i.form for i in added]:
+            theirs = [node for item in run for node in item.nodes_only]
+            if same_but_variables([_bare(n) for n in ours], [_bare(n) for n in theirs], counts.names):
+                return run[0]
+    return None
+
+
+def _bare(node: ast.AST) -> ast.AST:
+    """A header without its block."""
+    if not isinstance(getattr(node, "body", None), list):
+        return node
+    fields = dict(ast.iter_fields(node))
+    emptied: dict[str, object] = {f: [] for f in ("body", "orelse", "finalbody", "handlers", "cases") if f in fields}
+    return type(node)(**{**fields, **emptied})
 
 
 def _doubled(edits: Sequence[Edit], counts: Counts) -> Item | None:
     """Find a statement that the hunk adds and that upstream added elsewhere in the definition."""
     for edit in edits:
         for item in _added(edit) if edit.state == APPLIED else ():
-            if not item.trivial and counts.added_by_both(deep_keys([item])[0]):
+            if not item.trivial and counts.added_by_both(item):
                 return item
     return None

@@ -9,6 +9,7 @@ from patchtool.textual.diff import stretches
 from patchtool.textual.edits import COSMETIC, Edit, Parts
 from patchtool.textual.gap import Gap, deep_keys, gone, resolve
 from patchtool.textual.items import Item, Versions, indented
+from patchtool.textual.renames import Similar
 from patchtool.textual.triple import merge_statement
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ class Merger:
         parts: The merged file.
         lost: Definitions that the patch changes and the target lacks, as base and patched, by qualified name.
         versions: The items of each definition that was looked into, by qualified name.
-        similar: Items of the base and of the target that are the same with changes.
+        similar: Statements that upstream changed and the patch did not.
         paired: The ids of the target's definitions that are the base's.
     """
 
@@ -43,7 +44,7 @@ class Merger:
         self.parts = Parts()
         self.lost: dict[str, tuple[Item, Item]] = {}
         self.paired: set[int] = set()
-        self.similar: list[tuple[Item, Item]] = []
+        self.similar: list[Similar] = []
         self._homes = dict(homes or {})
         self._moved: dict[int, tuple[str, Item, Item]] = {}
         self.versions: dict[str, Versions] = {}
@@ -88,7 +89,10 @@ class Merger:
     def _moves(self, scope: str, v: Versions, to_patched: dict[int, int], to_target: dict[int, int]) -> None:
         """Pair definitions that the target has in another order."""
         self.paired.update(id(v.target[k]) for k in to_target.values())
-        self.similar += [(v.base[i], v.target[k]) for i, k in to_target.items() if v.base[i].flat != v.target[k].flat]
+        for i, k in to_target.items():
+            base, target = v.base[i], v.target[k]
+            if base.flat != target.flat and i in to_patched and v.patched[to_patched[i]].whole == base.whole:
+                self.similar.append(Similar(scope, base, target))
         taken = set(to_target.values())
         spots = {i.slot: i for k, i in enumerate(v.target) if i.is_definition and k not in taken}
         for at, item in enumerate(v.base):

@@ -4,19 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from patchtool.textual.edits import APPLIED, CONFLICT, COSMETIC, LANDED, Edit, Hunk
+from patchtool.textual.edits import APPLIED, CONFLICT, COSMETIC, LANDED, Hunk
 from patchtool.textual.guards import Complaint, check_words, words
 from patchtool.textual.imports import ImportCarrier
 from patchtool.textual.judge import Counts, judge
 from patchtool.textual.merge import Merger
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from patchtool.textual.items import Item
-    from patchtool.textual.source import Source
+from patchtool.textual.renames import renamed_names, with_names
+from patchtool.textual.source import NotStructural, Source
 
 
 @dataclass
@@ -33,27 +28,48 @@ class PythonMerge:
     merged: bytes
     complaint: Complaint | None
 
+    def better_than(self, other: PythonMerge) -> bool:
+        """Whether fewer hunks are a conflict, and nothing is wrong with it."""
+        return self.complaint is None and self.states()[CONFLICT] <= other.states()[CONFLICT]
+
     def states(self) -> Counter[str]:
         """Count the hunks by state."""
         return Counter(hunk.state for hunk in self.hunks)
 
 
-def merge_python(
-    base: Source, patched: Source, target: Source, homes: Mapping[int, Item] | None = None
-) -> tuple[PythonMerge, Merger]:
+def merge_python(base: Source, patched: Source, target: Source) -> PythonMerge:
     """Merge a Python file three ways.
 
     Args:
         base: What the patch was made for.
         patched: With the patch.
         target: The file to carry it to.
-        homes: Definitions of the base that are elsewhere in the target.
 
     Returns:
-        The result, and the merger with what it could not find.
+        The result; where names that upstream changed are in the way, with its names.
     """
+    merge, merger = _merged(base, patched, target)
+    if summary(merge.hunks) in {LANDED, APPLIED} and merge.complaint is None:
+        return merge
+    for variables_only in (True, False):
+        renamed = renamed_names(merger.similar, merger.versions, variables_only=variables_only)
+        if not renamed:
+            continue
+        try:
+            old = with_names(base, [(r.names, r.base) for r in renamed])
+            new = with_names(patched, [(r.names, r.patched) for r in renamed])
+        except NotStructural:
+            continue
+        again, _ = _merged(old, new, target)
+        # The names of functions and attributes tell what landed; what is written has the patch's own.
+        if summary(again.hunks) == LANDED or (variables_only and again.better_than(merge)):
+            return again
+    return merge
+
+
+def _merged(base: Source, patched: Source, target: Source) -> tuple[PythonMerge, Merger]:
     imports = ImportCarrier(base, patched, target)
-    merger = Merger(base, patched, target, imports, homes)
+    merger = Merger(base, patched, target, imports, None)
     hunks = merger.parts.hunks()
     counts: dict[str, Counts] = {}
     for hunk in hunks:
@@ -64,10 +80,20 @@ def merge_python(
         own = Hunk([edit])
         judge(own, None)
         hunks.append(own)
+    if _all_landed(hunks):
+        for hunk in hunks:
+            if hunk.reason == "name-taken":
+                hunk.state, hunk.how, hunk.reason = LANDED, hunk.detail, ""
     merged = merger.parts.render(hunks)
     if target.ends_bare and merged.endswith(b"\n"):
         merged = merged[:-1]
     return PythonMerge(hunks, merged, _balance(hunks, target, merged)), merger
+
+
+def _all_landed(hunks: list[Hunk]) -> bool:
+    """Whether all code is there, so that its names need not be imported from where the patch imports them."""
+    code = [h for h in hunks if h.state != COSMETIC and not h.edits[0].is_import]
+    return bool(code) and all(h.state == LANDED for h in code)
 
 
 def _balance(hunks: list[Hunk], target: Source, merged: bytes) -> Complaint | None:
@@ -90,12 +116,8 @@ def _balance(hunks: list[Hunk], target: Source, merged: bytes) -> Complaint | No
 
 def telling(hunks: list[Hunk]) -> list[Hunk]:
     """The hunks that say something about the patch: neither comments, nor layout, nor imports."""
-    found = [h for h in hunks if h.state != COSMETIC and not all(_weak(edit) for edit in h.edits)]
+    found = [h for h in hunks if h.state != COSMETIC and not h.edits[0].is_import]
     return found or [h for h in hunks if h.state != COSMETIC]
-
-
-def _weak(edit: Edit) -> bool:
-    return edit.is_import
 
 
 def summary(hunks: list[Hunk]) -> str:
