@@ -6,6 +6,7 @@
 # make crash       kill and fail every verb that writes at every change of a file; hours, of which CI runs a sample
 # make fuzz        judge 10,000 random mutants of the patches' targets, and give every reader mutated input, 100,000 in
 #                  all; some hours on one core
+# make carry       carry series of Debian's patches to newer upstreams, beside git am -3; fetches some 200 MB
 # make emulated    run the emulated tests and the test matrix on the pinned release
 #
 # No target needs root. Variables:
@@ -26,7 +27,7 @@ TORCH ?= torch==2.13.0
 # PyPI's torch for Linux depends on CUDA packages of several GB.
 TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
 
-.PHONY: apply test test-fast lint bench crash fuzz emulated clean
+.PHONY: apply test test-fast lint bench carry crash fuzz emulated clean
 .DELETE_ON_ERROR:
 
 apply: .venv/ready-run
@@ -48,6 +49,9 @@ lint: .venv/ready-dev
 
 bench: .venv/ready-dev
 	$(BIN)/python ci/bench.py
+
+carry: .venv/ready-dev
+	$(BIN)/python ci/carry.py
 
 fuzz: .venv/ready-emulated
 	PATCHTOOL_FUZZ_MUTANTS=$(MUTANTS) PATCHTOOL_FUZZ_SEED=$(SEED) PATCHTOOL_FUZZ_READERS=$(INPUTS) $(BIN)/python -m pytest tests/fuzz

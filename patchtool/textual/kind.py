@@ -15,6 +15,7 @@ from patchtool.domain.state import State
 from patchtool.domain.text_patch import REGULAR, CarriedFile, CarryOutcome, FileChange, TextChange
 from patchtool.domain.trees import entries_of, renames_of
 from patchtool.textual.carry_entry import CarriedEntry, carry_entry
+from patchtool.textual.decision import decide
 
 _NO_BASE = "a text patch is carried from the release that it was made for, which is not at hand here"
 
@@ -65,7 +66,7 @@ def _carried(change: TextChange, tree: Tree) -> Judgement:
     for file in change.files:
         home = moved.get(file.source_path, "")
         carried.append((file._replace(path=home or file.path), carry_entry(file, there, home)))
-    judgement = _with_changes(_decided([entry.file for _, entry in carried]), carried, there)
+    judgement = _with_changes(_decided([(file.path, entry.file) for file, entry in carried]), carried, there)
     if moved and judgement.state is State.APPLIED:
         detail = ", ".join(f"{old} is {new} by now" for old, new in moved.items())
         judgement = judgement.with_state(State.DRIFTED, "target-moved", detail)
@@ -78,22 +79,19 @@ def _is_there(file: FileChange, there: Mapping[str, tuple[str, bytes]]) -> bool:
     return file.source_path in there or file.path in there
 
 
-def _decided(carried: Sequence[CarriedFile]) -> Judgement:
-    """The state of a patch from what its files came to; a doubt about one of them is a conflict of the whole."""
-    failed = next((file for file in carried if file.outcome is CarryOutcome.CONFLICT), None)
-    if failed is not None:
-        return Judgement(State.CONFLICT, failed.reason, failed.detail)
-    outcomes = {file.outcome for file in carried}
-    if outcomes == {CarryOutcome.LANDED}:
-        return Judgement(State.LANDED)
-    obsolete = next((file for file in carried if file.outcome is CarryOutcome.OBSOLETE), None)
-    if obsolete is not None and outcomes <= {CarryOutcome.OBSOLETE, CarryOutcome.LANDED}:
-        return Judgement(State.OBSOLETE, obsolete.reason or "code-gone", obsolete.detail)
-    if obsolete is not None:
-        return Judgement(State.CONFLICT, "partly-obsolete", obsolete.detail)
-    if outcomes & {CarryOutcome.LANDED, CarryOutcome.PARTIAL}:
+def _decided(carried: Sequence[tuple[str, CarriedFile]]) -> Judgement:
+    """The state of a patch from what its files came to."""
+    decision = decide(carried)
+    state = {
+        CarryOutcome.LANDED: State.LANDED,
+        CarryOutcome.OBSOLETE: State.OBSOLETE,
+        CarryOutcome.CONFLICT: State.CONFLICT,
+    }.get(decision.outcome)
+    if state is not None:
+        return Judgement(state, decision.reason, decision.detail)
+    if decision.outcome is CarryOutcome.PARTIAL:
         return Judgement(State.DRIFTED, "partly-landed", "the tree has a part of it; the rest is written")
-    if CarryOutcome.STRUCTURAL in outcomes:
+    if decision.outcome is CarryOutcome.STRUCTURAL:
         return Judgement(
             State.DRIFTED, "carried-by-structure", "its lines changed, it was carried by the code's structure"
         )

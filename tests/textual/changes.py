@@ -24,19 +24,19 @@ def statements(function: ast.FunctionDef, lines: list[str]) -> list[ast.stmt]:
     for node in ast.walk(function):
         if isinstance(node, _Simple) and not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)):
             alone = not lines[node.lineno - 1][: node.col_offset].strip()
-            if alone and not lines[node.end_lineno - 1][node.end_col_offset :].strip():
+            if alone and not lines[(node.end_lineno or 0) - 1][node.end_col_offset :].strip():
                 found.append(node)
     return sorted(found, key=lambda n: n.lineno)
 
 
-def edited(source: str, rng: random.Random, function: str | None = None) -> tuple[str, str]:
-    """Insert, change or take out a few statements of one function.
+def edited(source: str, rng: random.Random, apart_from: str = "") -> tuple[str, str]:
+    """Insert statements before another one of a function.
 
     Returns:
         The source, and the name of the function.
     """
     lines = source.split("\n")
-    pool = [f for f in functions(source) if statements(f, lines) and function in (None, f.name)]
+    pool = [f for f in functions(source) if statements(f, lines) and f.name != apart_from]
     chosen = rng.choice(pool)
     for node in reversed(rng.sample(statements(chosen, lines), k=1)):
         indent = " " * node.col_offset

@@ -1,0 +1,249 @@
+#!/usr/bin/env python3
+"""Carry real series of patches to newer releases, beside `git am -3`.
+
+    ci/carry.py [--cache FOLDER] [SERIES...]
+
+A series is the `debian/patches` of a package of Debian, fetched with `apt-get source`; pip fetches its newer upstream.
+Printed for each: patches, conflicts of `git am -3` and of the tool, landed, and the ratio of CPU time. Every file that
+is written must parse. `--diffs FOLDER` writes what became of each file of the target, to be read.
+"""
+
+import argparse
+import ast
+import os
+import resource
+import shutil
+import subprocess
+import sys
+import tarfile
+import time
+from collections import Counter
+from pathlib import Path
+from typing import NamedTuple
+
+from patchtool.domain.text_patch import CarriedFile, CarryOutcome, FileChange
+from patchtool.textual.carry import carry_file
+from patchtool.textual.decision import decide
+
+
+class Series(NamedTuple):
+    """A package of Debian with its version, and the sdist to carry its patches to."""
+
+    package: str
+    version: str
+    target: str
+
+
+SERIES = {
+    "django-3.2": Series("python-django", "3:3.2.25-0+deb12u3", "Django==4.2.28"),
+    "django-2.2": Series("python-django", "2:2.2.28-1~deb11u2", "Django==3.2.25"),
+    "jinja2": Series("jinja2", "2.11.3-1", "Jinja2==3.1.6"),
+    "twisted": Series("twisted", "22.4.0-4+deb12u1", "Twisted==24.11.0"),
+    "aiohttp": Series("python-aiohttp", "3.8.4-1+deb12u1", "aiohttp==3.11.18"),
+    "pandas": Series("pandas", "1.5.3+dfsg-2", "pandas==2.2.3"),
+    "matplotlib": Series("matplotlib", "3.6.3-1", "matplotlib==3.10.1"),
+    "scipy": Series("scipy", "1.10.1-2", "scipy==1.15.3"),
+}
+_WHO = {f"GIT_{who}_{what}": "carry" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+ENVIRONMENT = os.environ | _WHO | {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
+
+
+def git(folder: Path, *arguments: str, check: bool = True) -> subprocess.CompletedProcess[bytes]:
+    command = ["git", "-C", str(folder), "-c", "core.autocrlf=false", *arguments]
+    return subprocess.run(command, capture_output=True, env=ENVIRONMENT, check=check)
+
+
+def fetch(series: Series, cache: Path) -> tuple[Path, Path, Path]:
+    """The upstream archive of the package, its Debian archive, and the newer upstream's sdist."""
+    folder = cache / f"{series.package}-{series.version.replace(':', '-')}"
+    if not list(folder.glob("*.dsc")):
+        folder.mkdir(parents=True, exist_ok=True)
+        source = f"{series.package}={series.version}"
+        subprocess.run(["apt-get", "source", "-qq", "--download-only", source], cwd=folder, check=True)
+    target = cache / series.target
+    if not list(target.glob("*.tar.gz")):
+        pip = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--no-binary", ":all:", "-d", str(target)]
+        subprocess.run([*pip, series.target], check=True)
+    origin = next(p for p in folder.glob("*.orig.tar.*") if not p.name.endswith(".asc"))
+    return origin, next(folder.glob("*.debian.tar.*")), next(target.glob("*.tar.gz"))
+
+
+def unpack(archive: Path, folder: Path) -> None:
+    """Replace the files of a worktree with those of an archive."""
+    for old in folder.iterdir():
+        if old.name != ".git":
+            shutil.rmtree(old) if old.is_dir() and not old.is_symlink() else old.unlink()
+    with tarfile.open(archive) as tar:
+        for member in tar.getmembers():
+            member.name = member.name.partition("/")[2]
+            if member.name:
+                tar.extract(member, folder, filter="data")
+
+
+def commit(folder: Path, message: str) -> None:
+    git(folder, "add", "-A", "-f")
+    git(folder, "commit", "-q", "--allow-empty", "-m", message)
+
+
+def prepare(name: str, cache: Path) -> Path:
+    """Make a repository with the branches `pin`, `series` (a commit for each patch) and `target`."""
+    folder = cache / "repositories" / name
+    if (folder / ".git" / "ready").exists():
+        return folder
+    origin, debian, target = fetch(SERIES[name], cache)
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    git(folder, "init", "-q", "-b", "pin")
+    unpack(origin, folder)
+    commit(folder, "pin")
+    git(folder, "checkout", "-q", "-b", "target")
+    unpack(target, folder)
+    commit(folder, "target")
+    git(folder, "checkout", "-q", "-b", "series", "pin")
+    patches = folder / ".git" / "patches"
+    with tarfile.open(debian) as tar:
+        members = [m for m in tar.getmembers() if m.name.startswith("debian/patches/")]
+        tar.extractall(patches, members, filter="data")
+    for line in (patches / "debian" / "patches" / "series").read_text().splitlines():
+        patch = line.partition("#")[0].split()
+        if (
+            patch
+            and not git(folder, "apply", "--index", str(patches / "debian/patches" / patch[0]), check=False).returncode
+        ):
+            git(folder, "commit", "-q", "-m", patch[0])
+        elif patch:
+            print(f"{name}: {patch[0]} does not apply to its own upstream")
+    (folder / ".git" / "ready").touch()
+    return folder
+
+
+def git_am(folder: Path) -> tuple[int, int, float]:
+    """Conflicts of `git am -3`, patches that it finds empty, and its CPU time in seconds."""
+    mails = folder / ".git" / "mails"
+    shutil.rmtree(mails, ignore_errors=True)
+    git(folder, "format-patch", "-q", "--full-index", "--binary", "-o", str(mails), "pin..series")
+    git(folder, "checkout", "-q", "-f", "-B", "am", "target")
+    conflicts = empty = 0
+    start = resource.getrusage(resource.RUSAGE_CHILDREN)
+    for mail in sorted(mails.iterdir()):
+        before = git(folder, "rev-parse", "HEAD").stdout
+        if git(folder, "am", "-q", "-3", "--keep-cr", str(mail), check=False).returncode:
+            conflicts += 1
+            git(folder, "am", "--abort", check=False)
+        else:
+            empty += before == git(folder, "rev-parse", "HEAD").stdout
+    end = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return conflicts, empty, end.ru_utime + end.ru_stime - start.ru_utime - start.ru_stime
+
+
+class Blobs:
+    """The blobs of a repository, read by one process."""
+
+    def __init__(self, folder: Path) -> None:
+        command = ["git", "-C", str(folder), "cat-file", "--batch"]
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+    def read(self, name: str) -> bytes | None:
+        ask, answer = self._process.stdin, self._process.stdout
+        if ask is None or answer is None:
+            return None
+        ask.write(name.encode() + b"\n")
+        ask.flush()
+        header = answer.readline().split()
+        if header[-1] == b"missing":
+            return None
+        data = answer.read(int(header[2]))
+        answer.read(1)
+        return data
+
+
+def changes(folder: Path, blobs: Blobs) -> list[tuple[str, list[FileChange]]]:
+    """Each patch of the series as changes of files."""
+    found = []
+    for name in git(folder, "rev-list", "--reverse", "pin..series").stdout.decode().split():
+        raw = git(folder, "diff-tree", "-r", "-z", "--no-commit-id", "--no-renames", name).stdout.decode().split("\0")
+        files = []
+        for meta, path in zip(raw[:-1:2], raw[1::2]):
+            modes = [mode if mode.strip("0") else "" for mode in meta[1:].split()[:2]]
+            ids = meta.split()[2:4]
+            old, new = (blobs.read(i) if i.strip("0") else None for i in ids)
+            files.append(FileChange(path, old, new, "", *modes))
+        title = git(folder, "log", "-1", "--format=%s", name).stdout.decode().strip()
+        found.append((title, files))
+    return found
+
+
+def carry(folder: Path, diffs: Path | None, *, verbose: bool) -> tuple[Counter[str], float]:
+    """Outcomes of all patches, each carried onto what those before it left; and the CPU time in seconds."""
+    blobs = Blobs(folder)
+    tree: dict[str, bytes | None] = {}
+    outcomes: Counter[str] = Counter()
+    patches = changes(folder, blobs)
+    start = time.process_time()
+    for title, files in patches:
+        carried: list[tuple[str, CarriedFile]] = []
+        for file in files:
+            if file.path not in tree:
+                tree[file.path] = blobs.read(f"target:{file.path}")
+            carried.append((file.path, carry_file(file, tree[file.path])))
+        decision = decide(carried)
+        outcomes[decision.outcome.value] += 1
+        if verbose:
+            print(f"  {decision.outcome.value:10} {title}  {decision.reason} {decision.detail}"[:200])
+        if decision.outcome.changes_file:
+            for path, file in carried:
+                if diffs is not None and file.data != tree[path]:
+                    _write(diffs / folder.name / title, path, tree[path], file.data)
+                tree[path] = file.data
+    elapsed = time.process_time() - start
+    for path, data in tree.items():
+        before = blobs.read(f"target:{path}")
+        if path.endswith(".py") and data is not None and before is not None and data != before and _parses(before):
+            ast.parse(data)
+    return outcomes, elapsed
+
+
+def _parses(data: bytes) -> bool:
+    try:
+        ast.parse(data)
+    except (SyntaxError, ValueError):
+        return False
+    return True
+
+
+def _write(folder: Path, path: str, before: bytes | None, after: bytes | None) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    sides = folder / "before", folder / "after"
+    for side, data in zip(sides, (before, after)):
+        side.write_bytes(data or b"")
+    command = ["git", "diff", "--no-index", str(sides[0]), str(sides[1])]
+    diff = subprocess.run(command, capture_output=True, check=False).stdout
+    (folder / (path.replace("/", "+") + ".diff")).write_bytes(diff)
+    for side in sides:
+        side.unlink()
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("series", nargs="*", choices=[*SERIES, []])
+    parser.add_argument("--cache", type=Path, default=Path.home() / ".cache" / "patchtool-tests" / "series")
+    parser.add_argument("--diffs", type=Path)
+    parser.add_argument("-v", action="store_true")
+    options = parser.parse_args()
+    print(f"{'series':12} {'patches':>7} {'am -3':>6} {'ours':>5} {'landed':>7} {'(am)':>5} {'time':>6}")
+    for name in options.series or SERIES:
+        try:
+            folder = prepare(name, options.cache)
+        except (OSError, subprocess.CalledProcessError, StopIteration) as error:
+            print(f"{name:12} cannot be fetched: {error}")
+            continue
+        conflicts, empty, theirs = git_am(folder)
+        outcomes, ours = carry(folder, options.diffs, verbose=options.v)
+        total, landed = sum(outcomes.values()), outcomes[CarryOutcome.LANDED.value]
+        mine = outcomes[CarryOutcome.CONFLICT.value] + outcomes[CarryOutcome.OBSOLETE.value]
+        print(f"{name:12} {total:7} {conflicts:6} {mine:5} {landed:7} {empty:5} {ours / theirs:6.2f}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
