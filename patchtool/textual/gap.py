@@ -83,8 +83,12 @@ class Gap:
 
     def edit(self) -> Edit:
         """The stretch as one edit."""
-        kept = [line for item in self.theirs for line in [*item.lead, *indented(item.whole, self.shift)]]
+        kept = [line for item in self.theirs for line in self.lines(item)]
         return Edit(self.scope, self.old, self.ours, self.theirs, kept)
+
+    def lines(self, item: Item) -> list[str]:
+        """The lines of an item of the target, with the imports before it."""
+        return [*item.before, *item.lead, *indented(item.whole, self.shift)]
 
     def insertion_depth(self, j: int) -> int | None:
         """By how many blocks deeper an added item goes than in the patched file; None where that is in doubt."""
@@ -170,7 +174,8 @@ def _as_before(gap: Gap, edit: Edit) -> Edit:
     deeper = gap.insertion_depth(gap.added[0]) if gap.added else 0
     if deeper is None:
         return edit.conflict("nesting", "the code around it is nested in another way")
-    edit.applied(gap.write(gap.ours, deeper), "nested" if deeper else "")
+    imports = [line for item in gap.theirs for line in item.before]
+    edit.applied([*imports, *gap.write(gap.ours, deeper)], "nested" if deeper else "")
     if all(item.form == "comment" for item in [*gap.old, *gap.ours]):
         edit.state = COSMETIC
     return edit
@@ -226,8 +231,10 @@ def _deletion(gap: Gap, edit: Edit) -> Edit:
         return edit.landed("gone, what stood around it is there")
     if len(there) < len(code):
         return edit.conflict("half-landed", f"upstream took out a part of `{gap.v.base[code[0]].brief}`")
-    rest = [gap.v.target[k] for k in range(gap.s.n0, gap.s.n1) if k not in taken]
-    lines = [line for item in rest for line in [*item.lead, *indented(item.whole, gap.shift)]]
+    lines: list[str] = []
+    for k in range(gap.s.n0, gap.s.n1):
+        item = gap.v.target[k]
+        lines += item.before if k in taken else gap.lines(item)
     if not code:
         edit.applied(lines)
         edit.state = COSMETIC
@@ -269,7 +276,8 @@ def _insertion(gap: Gap, edit: Edit) -> Edit:
         return edit.conflict("gone", f"the code around `{what}` is gone")
     lines = gap.write(added, deeper)
     if removed:
-        return edit.applied(lines, "beside")
+        imports = [line for item in gap.theirs for line in item.before]
+        return edit.applied([*imports, *lines], "beside")
     return edit.applied([*lines, *edit.kept] if before else [*edit.kept, *lines], "beside")
 
 

@@ -106,8 +106,6 @@ class Merger:
 
     def _stretch(self, gap: Gap, left: int, right: int) -> None:
         """Merge what stands between two items that all have."""
-        for item in gap.theirs:
-            self.parts.keep(item.before)
         if gap.patch_changes_nothing:
             code = any(i.form not in {"comment", "end"} for i in gap.theirs)
             if left != right and code:
@@ -121,9 +119,9 @@ class Merger:
             self._lost(gap)
             return
         edits = resolve(gap)
-        apart = [i for i in gap.theirs if i.form not in {"comment", "doc"}][1:]
-        if any(item.before for item in apart):
-            edits = [gap.edit().conflict("import-between", f"upstream imports before `{apart[-1].brief}`")]
+        apart = [item for item in gap.theirs[1:] if item.before]
+        if apart and any(edit.merged is not None for edit in edits):
+            edits = [gap.edit().conflict("import-between", f"upstream imports before `{apart[0].brief}`")]
         self.parts.items += edits
         if any(edit.reason == "gone" for edit in edits):
             self._lost(gap)
@@ -147,6 +145,7 @@ class Merger:
             if base.whole != patched.whole:
                 self._definition(name, base, patched, item, shift)
                 return
+        self.parts.keep(item.before)
         lines = [*item.lead, *indented(item.whole, shift)]
         if nested:
             moved = [*item.lead, *indented(item.whole, shift + nested * self.unit)]

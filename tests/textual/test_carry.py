@@ -168,6 +168,22 @@ CASES = {
         CarryOutcome.OBSOLETE,
         "gone",
     ),
+    "a comment that upstream put before an import stays there": Case(
+        "#!/usr/bin/env python\nimport a\n\nrun(a)\n",
+        "#!/usr/bin/env python3\nimport a\n\nrun(a)\n",
+        "#!/usr/bin/env python\n# why\nimport b\n\nimport a\n\ntry:\n    run(a)\nexcept b.Error:\n    pass\n",
+        CarryOutcome.STRUCTURAL,
+        "",
+        "#!/usr/bin/env python3\n# why\nimport b\n\nimport a\n\ntry:\n    run(a)\nexcept b.Error:\n    pass\n",
+    ),
+    "what upstream imports between stays where it is": Case(
+        "import a\n\nrun(a)\nstop(a)\n",
+        "import a\n\nrun(a)\nstop(a, 1)\n",
+        "import a\n\nrun(a)\nimport b\n\nb.go()\nstop(a)  # all\n",
+        CarryOutcome.STRUCTURAL,
+        "",
+        "import a\n\nrun(a)\nimport b\n\nb.go()\nstop(a, 1)  # all\n",
+    ),
     "evidence that holds on the base proves nothing": Case(
         "import os\nimport os\nx = os.name\n",
         "import os\nimport os\nx = os.name\nimport os\n",
