@@ -20,6 +20,7 @@ from patchtool.domain.package import Package
 from patchtool.domain.patch import Judgement, PatchInfo
 from patchtool.domain.state import State
 from patchtool.semantic.judge import judge_patch
+from patchtool.semantic.judging.places import at_their_places, with_targets
 from patchtool.semantic.load import load_codemod
 from patchtool.semantic.vocabulary.patch import SemanticPatch
 from patchtool.semantic.vocabulary.renames import Rename
@@ -57,7 +58,9 @@ class PatchCommand(CodemodCommand):
         base = file.parents[package.installed(target).count("/")]
         files = FilesAround(base, {target: tree.bytes}, package)
         self._check_required(files)
-        judgement = _judge_files(self.info, self.patch, files)[target]
+        judgement = _judge_files(self.info, self.patch, files).get(target)
+        if judgement is None:
+            raise SkipFile(f"the code that {self.info.name} is about is in another file here")
         for note in judgement.notes:
             self.warn(note)
         if any(isinstance(rule.edit, Rename) for rule in self.patch.all_rules()):
@@ -86,8 +89,9 @@ def _judge_files(info: PatchInfo, patch: type[SemanticPatch], files: FilesAround
         Conflict: A file cannot be patched, or the whole patch would not have landed in the result.
     """
     judgements = {}
+    placed, info = at_their_places(with_targets(patch, info), info, files)
     for target in info.targets:
-        rules = tuple(rule for rule in patch.all_rules() if (rule.target or info.targets[0]) == target)
+        rules = tuple(rule for rule in placed if rule.target == target)
         part = type(patch.__name__, (patch,), {"rules": rules, "edit": None})
         judgements[target] = judge_patch(info._replace(targets=(target,)), part, files, None)
     for judgement in judgements.values():

@@ -143,9 +143,9 @@ def _with_survey_page(report: Report, survey: Any, target: Path, run: Run | None
 
 
 def with_test_outputs(
-    report: Report, matrix: MatrixRun, *, junit: Path | None, annotate: bool, target: Path | None
+    report: Report, matrix: MatrixRun, *, junit: Path | None, issue: Path | None, annotate: bool, target: Path | None
 ) -> Report:
-    """Add the text of a run to its report, and write JUnit XML and the HTML page where they are wanted."""
+    """Add the text of a run to its report, and write JUnit XML, an issue and the HTML page where they are wanted."""
     from patchtool.cli.reports.run import run_of
     from patchtool.cli.reports.run_text import run_text
 
@@ -156,6 +156,11 @@ def with_test_outputs(
         from patchtool.cli.reports.junit import junit_xml
 
         atomic_write(junit, junit_xml(run))
+    if issue:
+        from patchtool.adapters.files import atomic_write
+        from patchtool.cli.reports.run_markdown import run_markdown
+
+        atomic_write(issue, run_markdown(run).encode())
     text = run_text(run, verbose=options.output.verbose, color=output.use_color(options.output))
     if annotate:
         from patchtool.cli.reports.github import github_annotations

@@ -23,7 +23,7 @@ from patchtool.workflow.lock_comparison import accept, compare_with_lock, record
 from patchtool.workflow.prepared_series import prepared
 from patchtool.workflow.proofs import record_of, unproven, with_proofs
 from patchtool.workflow.rebase_plan import plan_rebase
-from patchtool.workflow.releases import ensure_release, find_release, index_releases, upstream_report
+from patchtool.workflow.releases import ensure_release, find_release, newest_release, upstream_report
 from patchtool.workflow.rendering import Rendering, render, select_patches
 from patchtool.workflow.session import Session
 
@@ -107,7 +107,7 @@ def _find_target(session: Session, name: str) -> Release:
     """The release or commit to move to; a name of the git upstream is looked up now."""
     pin = session.project.pin
     if session.git is None and pin.git is None:
-        return _newest_release(session) if name == "latest" else find_release(session, name)
+        return newest_release(session) if name == "latest" else find_release(session, name)
     if "==" in name:
         return find_release(session, name)
     from patchtool.workflow.upstream_history import newest_tag, resolve
@@ -177,13 +177,6 @@ def _render_accepted(
     )
     # Only an acceptance of this run counts: one in the lock does not let another rebase through.
     return compared._replace(patches=reviewed, accepted=frozenset(accepted))
-
-
-def _newest_release(session: Session) -> Release:
-    releases = index_releases(session)
-    if not releases:
-        raise EnvironmentFault(f"no release of {session.project.pin.project} is listed")
-    return releases[-1]
 
 
 def _unproven_note(names: Sequence[str], release: Release) -> list[str]:

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from patchtool.domain.package import ROOT
+from patchtool.domain.release import Release
 from patchtool.domain.state import DiskState, Proof, State
 
 if TYPE_CHECKING:
     from patchtool.domain import document_parts, documents
-    from patchtool.domain.release import Release
     from patchtool.domain.text_patch import TextSource
 
 
@@ -100,6 +100,10 @@ class PatchInfo(NamedTuple):
     def edited(self) -> tuple[str, ...]:
         """The targets that its rules may edit."""
         return tuple(path for path in self.targets if path not in self.added and path not in self.deleted)
+
+    def is_newer_than(self, release: Release | None) -> bool:
+        """Whether a release is older than the code that the patch is about."""
+        return bool(self.since and release is not None and release < Release(self.since))
 
     @property
     def footprint(self) -> tuple[str, ...]:

@@ -18,6 +18,7 @@ from patchtool.semantic.judging.examine import RuleVerdict, examine
 from patchtool.semantic.judging.facts import missing_facts
 from patchtool.semantic.judging.import_lookup import look_up_imports
 from patchtool.semantic.judging.kinds import RecordedKinds
+from patchtool.semantic.judging.places import at_their_places, with_targets
 from patchtool.semantic.judging.whole_files import WholeFiles
 from patchtool.semantic.language.depth import DEEP, too_deep, with_stack_for_depth
 from patchtool.semantic.language.scopes import DEFINITIONS, PLAIN, Scope, find_scope, kind_of
@@ -82,11 +83,13 @@ def _deep_place(info: PatchInfo, tree: Tree) -> str | None:
 def _judge(
     info: PatchInfo, patch: type[SemanticPatch], tree: Tree, release: Release | None, nearest: bool
 ) -> Judgement:
-    rules = [r if r.target else replace(r, target=(*info.edited, *info.targets)[0]) for r in patch.all_rules()]
+    rules = with_targets(patch, info)
     if info.at:
         path, _, symbol = info.at.rpartition(":")
         rules = [replace(rule, target=path, scope=_relocated(rule.scope, symbol)) for rule in rules]
         info = info._replace(targets=(path, *info.added, *info.deleted))
+    else:
+        rules, info = at_their_places(rules, info, tree)
     targets = _read_targets(info, rules, tree, release)
     if isinstance(targets, Judgement):
         return targets
@@ -95,6 +98,8 @@ def _judge(
     files = WholeFiles.of(info, tree)
     decision = files.decide(decide(verdicts, independent=patch.independent), only=not rules)
     judgement = _judgement(decision, verdicts)
+    if info.is_newer_than(release) and _nothing_to_fix(decision):
+        return judgement.with_state(State.ABSENT, "before-since", f"the patch is for v{info.since} and later")
     if nearest:
         lost = [(v.rule, targets.sources[v.rule.target]) for v in verdicts if _is_lost(v, decision)]
         judgement = _with_nearest(judgement, lost, tree, info.root)
@@ -218,12 +223,12 @@ def _read_targets(info: PatchInfo, rules: Sequence[Rule], tree: Tree, release: R
     """Read and parse the targets, or judge the patch where that is impossible; a file that moved is found by symbol."""
     sources: dict[str, Source] = {}
     moved: dict[str, str] = {}
-    if not info.edited and info.since and release is not None and release < Release(info.since):
+    if not info.edited and info.is_newer_than(release):
         return Judgement(State.ABSENT, "before-since", f"the patch is for v{info.since} and later")
     for path in info.edited:
         data, actual = tree.read(path), path
         if data is None:
-            if info.since and release is not None and release < Release(info.since):
+            if info.is_newer_than(release):
                 return Judgement(State.ABSENT, "before-since", f"{path} does not exist before v{info.since}")
             files = _files_defining([rule.scope for rule in rules if rule.target == path], tree)
             if len(files) != 1:
@@ -269,6 +274,11 @@ def _judgement(decision: Decision, verdicts: Sequence[RuleVerdict]) -> Judgement
     every = {symbol: kind_of(function) for symbol, function in functions.items() if function is not None}
     kinds = {symbol: kind for symbol, kind in sorted(every.items()) if kind != PLAIN}
     return Judgement(decision.state, decision.reason, decision.detail, tuple(goals), sites, kinds=kinds)
+
+
+def _nothing_to_fix(decision: Decision) -> bool:
+    """Whether a release older than the fault has neither the fault nor half of a fix."""
+    return decision.state is State.LANDED or decision.reason == "scope-missing"
 
 
 def _is_lost(verdict: RuleVerdict, decision: Decision) -> bool:

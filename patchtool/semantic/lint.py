@@ -21,6 +21,7 @@ from patchtool.domain.patch import Diagnostic, Judgement, PatchInfo
 from patchtool.domain.state import State
 from patchtool.semantic.author_code import CodemodEnded
 from patchtool.semantic.judge import judge_files
+from patchtool.semantic.judging.places import path_of
 from patchtool.semantic.judging.whole_files import CREATED, DELETED
 from patchtool.semantic.language.nodes import walk
 from patchtool.semantic.language.source import ParseError, Source
@@ -149,6 +150,9 @@ def _members(root: object) -> Sequence[str]:
 def _check_rule(info: PatchInfo, rule: Rule, names: Mapping[str, str]) -> Iterator[_Finding]:
     if rule.target not in info.edited and (rule.target or len(info.edited) != 1):
         yield rule.name, "target-unknown", f"{rule.name}: {rule.target or 'no file'} is not in the patch's targets"
+    for place in rule.places:
+        if path_of(place) not in info.edited:
+            yield place, "target-unknown", f"{rule.name}: {path_of(place)} is not in the patch's targets"
     if isinstance(rule.edit, Edit) and rule.edit.problem and not list(_invalid_templates(rule)):
         yield rule.name, "template-unfit", f"{rule.name}: {rule.edit.problem}"
     if not rule.goals:

@@ -33,7 +33,7 @@ class TextKind:
         change = info.text.change()
         if change.problem:
             return Judgement(State.CONFLICT, "does-not-apply", f"to the release it was made for: {change.problem}")
-        if info.since and release is not None and release < Release(info.since):
+        if info.is_newer_than(release):
             return Judgement(State.ABSENT, "before-since", f"the patch is for v{info.since} and later")
         try:
             return _carried(change, tree)

@@ -13,10 +13,11 @@ from patchtool.domain.release import Release
 from patchtool.matrix.planning.matrix_file import Matrix
 from patchtool.matrix.release_trees import ReleaseTrees
 from patchtool.workflow.prepared_series import prepared
-from patchtool.workflow.releases import named_release
+from patchtool.workflow.releases import named_release, newest_release
 from patchtool.workflow.rendering import render
 from patchtool.workflow.session import Session
 
+LATEST = "latest"
 _ABSENT = b'raise ModuleNotFoundError(f"No module named {__name__!r}", name=__name__)\n'
 """Stands for a file that a subset does not have: that it deletes, or that an earlier apply created in the folder."""
 
@@ -48,7 +49,7 @@ def base_trees(session: Session, matrix: Matrix, releases: Sequence[str], folder
     Args:
         session: The run.
         matrix: The matrix file.
-        releases: Releases; the pin where empty, all that the matrix names for ``all``.
+        releases: Releases, or ``latest``; the pin where empty, all that the matrix names for ``all``.
         folder: The user's folder, which is tested instead.
     """
     if folder is not None:
@@ -56,7 +57,8 @@ def base_trees(session: Session, matrix: Matrix, releases: Sequence[str], folder
     if tuple(releases) == ("all",):
         named = {release for row in matrix.rows for release in row.versions}
         releases = [release.tag for release in sorted(named | {session.project.pin.release})]
-    return [_release_tree(session, text) for text in releases or (None,)]
+    named_texts = [str(newest_release(session)) if text == LATEST else text for text in releases]
+    return [_release_tree(session, text) for text in named_texts or (None,)]
 
 
 def _release_tree(session: Session, text: str | None) -> BaseTree:

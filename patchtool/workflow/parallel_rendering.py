@@ -15,7 +15,7 @@ from patchtool.domain.patch import PatchInfo
 from patchtool.domain.ports import Tree
 from patchtool.domain.release import Release
 from patchtool.workflow.prepared_series import bound
-from patchtool.workflow.rendering import Rendering, cached_rendering, predates, render
+from patchtool.workflow.rendering import Rendering, cached_rendering, render
 from patchtool.workflow.session import Session
 
 
@@ -49,7 +49,7 @@ def _cached(
     renderings: list[Rendering | None] = []
     for release, tree in zip(releases, trees):
         ids = tree.blob_ids(footprint)
-        key = (*sorted(ids.items()), *(predates(release, info) for info in patches))
+        key = (*sorted(ids.items()), *(info.is_newer_than(release) for info in patches))
         rendering = known.get(key) or cached_rendering(patches, tree, release, session.cache)
         renderings.append(rendering)
         if rendering is not None and _reads_its_footprint(rendering, ids):

@@ -110,6 +110,19 @@ def index_releases(session: Session) -> list[Release]:
     return [r for r in upstream.releases(session.project.pin.project) if r.is_final]
 
 
+def newest_release(session: Session) -> Release:
+    """Return the newest final release of the index, or offline of the store.
+
+    Raises:
+        EnvironmentFault: The network does not answer, or there is no release.
+    """
+    stored = sorted(each for each in session.store.releases() if not each.commit and each.is_final)
+    releases = index_releases(session) if session.can_fetch or not stored else stored
+    if not releases:
+        raise EnvironmentFault(f"no release of {session.project.pin.project} is listed")
+    return releases[-1]
+
+
 def upstream_report(stored: StoredRelease, hashes: Collection[str] = ()) -> UpstreamReport:
     """Describe a stored release in a report.
 

@@ -255,7 +255,7 @@ def _judge(
     if cached is not None:
         return cached
     # A target that moved is searched for in the whole tree.
-    complete = predates(release, info) or all(path in ids for path in info.edited)
+    complete = info.is_newer_than(release) or all(path in ids for path in info.edited)
     paths = (info.targets, info.footprint) if complete else ()
     keys = [_key(info, ids, release, chosen) for chosen in paths]
     found = (judgement for key in dict.fromkeys(keys) if (judgement := cache.get(key)) is not None)
@@ -283,16 +283,11 @@ def _still_there(judgement: Judgement, tree: Tree) -> bool:
     return all(ids.get(path, "") == blob for path, blob in judgement.looked_up)
 
 
-def predates(release: Release | None, info: PatchInfo) -> bool:
-    """Whether a release is older than the code that a patch is about."""
-    return bool(info.since and release and release < Release(info.since))
-
-
 def _key(
     info: PatchInfo, ids: Mapping[str, str], release: Release | None, paths: Sequence[str], snapshot: str = ""
 ) -> str:
     """Hash what a judgement depends on: the patch, the blobs it reads, the tool, and the grammar of this Python."""
-    parts = [_engine_digest(), sys.version.split()[0], info.digest, info.at, str(predates(release, info))]
+    parts = [_engine_digest(), sys.version.split()[0], info.digest, info.at, str(info.is_newer_than(release))]
     parts.append(json.dumps(info.kinds, sort_keys=True) if info.kinds is not None else "")
     parts += [info.text.key] if info.text else []
     parts += [f"{path} {ids.get(path, '-')}" for path in paths]

@@ -29,7 +29,7 @@ def store_path(stored: Stored) -> Path:
 
 @pytest.fixture(scope="session")
 def contents(stored: Stored) -> Mapping[str, bytes]:
-    """The real files of 0.5.13 that the four patches read."""
+    """The real files of 0.5.13 that the series reads."""
     store = stored("0.5.13")
     release = store.release(Release("0.5.13"))
     assert release is not None

@@ -26,17 +26,21 @@ if TYPE_CHECKING:
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 VERBS = tuple(document.__name__.lower() for document in DOCUMENTS if document.__name__ != "Error")
-PATCHES = ("ssm_index_layout", "mtp_tracking", "kv_copy_override", "track_index_precompute")
+APPLIED = ("ssm_index_layout", "mtp_tracking", "kv_copy_override", "track_index_precompute", "verify_cow_guard")
+"""Those of the series that change 0.5.13."""
+PATCHES = (*APPLIED, "mtp_commit_first_step")
+STATES = {**dict.fromkeys(APPLIED, "applied"), "mtp_commit_first_step": "absent"}
 NPU = "python/sglang/srt/hardware_backend/npu"
 HYBRID = f"{NPU}/attention/ascend_hybrid_linear_attn_backend.py"
 GDN = f"{NPU}/attention/ascend_gdn_backend.py"
 POOL = f"{NPU}/memory_pool_npu.py"
-TARGETS = (HYBRID, GDN, POOL)
+BASE = "python/sglang/srt/layers/attention/hybrid_linear_attn_backend.py"
+TARGETS = (HYBRID, GDN, POOL, BASE)
 FILES = (
     *TARGETS,
     "python/sglang/__init__.py",
     "python/sglang/srt/layers/attention/mamba/mamba2_metadata.py",
-    "python/sglang/srt/layers/attention/hybrid_linear_attn_backend.py",
+    "python/sglang/srt/model_executor/model_runner.py",
 )
 SCHEMAS = REPOSITORY / "patchtool" / "cli" / "schemas"
 DATE = "1700000000 +0000"

@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.cli.harness import PATCHES, TARGETS, CommandLine, git, snapshot
+from tests.cli.harness import (
+    APPLIED,
+    STATES,
+    TARGETS,
+    CommandLine,
+    git,
+    snapshot,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,13 +31,13 @@ def test_apply_writes_a_repository_to_the_default_folder(cli: CommandLine, monke
     assert result["path"] == "build/sglang-v0.5.13"
     assert result["commit"] == git(made, "rev-parse", "HEAD")
     assert result["tree"] == git(made, "rev-parse", "HEAD^{tree}")
-    assert answer.document["upstream"]["commit"] == git(made, "rev-parse", "HEAD~4")
-    assert answer.document["upstream"]["tree"] == git(made, "rev-parse", "HEAD~4^{tree}")
+    assert answer.document["upstream"]["commit"] == git(made, "rev-parse", "HEAD~5")
+    assert answer.document["upstream"]["tree"] == git(made, "rev-parse", "HEAD~5^{tree}")
     assert git(made, "symbolic-ref", "--short", "HEAD") == "patchtool/v0.5.13"
     assert git(made, "status", "--porcelain") == ""
-    names = git(made, "log", "--reverse", "--format=%(trailers:key=Patchtool-Patch,valueonly,separator=)", "-4")
-    assert names.split() == list(PATCHES)
-    assert git(made, "diff", "--name-only", "HEAD~4").splitlines() == sorted(TARGETS)
+    names = git(made, "log", "--reverse", "--format=%(trailers:key=Patchtool-Patch,valueonly,separator=)", "-5")
+    assert names.split() == list(APPLIED)
+    assert git(made, "diff", "--name-only", "HEAD~5").splitlines() == sorted(TARGETS)
     assert any("native modules of the wheel that are not in this tree" in note for note in answer.document["notes"])
     before = snapshot(cli.folder)
     again = cli("apply", "--json")
@@ -57,7 +64,7 @@ def test_apply_prints_state_sites_files_and_lines(cli: CommandLine) -> None:
     lines = answer.out.splitlines()
     assert "patch                   state    sites  files  +/-" in lines
     assert "track_index_precompute  applied  4      1      +14/-7" in lines
-    assert lines[-1] == "out has 4 patches applied"
+    assert lines[-1] == "out has 5 patches applied"
 
 
 def test_no_note_is_printed_twice(cli: CommandLine) -> None:
@@ -159,7 +166,7 @@ def test_survey_of_one_release_has_every_state(cli: CommandLine) -> None:
     assert answer.code == 0
     (row,) = answer.document["releases"]
     assert row["release"] == "v0.5.13"
-    assert {patch["name"]: patch["state"] for patch in row["patches"]} == dict.fromkeys(PATCHES, "applied")
+    assert {patch["name"]: patch["state"] for patch in row["patches"]} == STATES
 
 
 @pytest.mark.slow

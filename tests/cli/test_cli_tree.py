@@ -8,7 +8,22 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.cli.harness import GDN, HYBRID, PATCHES, POOL, TARGETS, CommandLine, bytes_of, checkout, git, plant, snapshot
+from tests.cli.harness import (
+    APPLIED,
+    BASE,
+    GDN,
+    HYBRID,
+    PATCHES,
+    POOL,
+    STATES,
+    TARGETS,
+    CommandLine,
+    bytes_of,
+    checkout,
+    git,
+    plant,
+    snapshot,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -108,9 +123,9 @@ def test_branch_has_one_commit_per_patch_with_trailers(cli: CommandLine, clone: 
     assert answer.document["result"]["tree"] == git(clone, "rev-parse", "HEAD^{tree}")
     assert git(clone, "symbolic-ref", "HEAD") == f"refs/heads/{BRANCH}"
     log = git(clone, "log", "--reverse", "--format=%(trailers:key=Patchtool-Patch,valueonly)%x00", "main..HEAD")
-    assert log.replace("\0", "").split() == list(PATCHES)
+    assert log.replace("\0", "").split() == list(APPLIED)
     digests = git(clone, "log", "--format=%(trailers:key=Patchtool-Digest,valueonly)", "main..HEAD").split()
-    assert len(set(digests)) == len(PATCHES)
+    assert len(set(digests)) == len(APPLIED)
     assert all(value.startswith("sha256:") for value in digests)
     subjects = git(clone, "log", "--format=%s", "main..HEAD").splitlines()
     assert all(subject.startswith("npu: ") for subject in subjects)
@@ -160,19 +175,19 @@ def test_only_and_skip_select_patches(cli: CommandLine, clone: Path, kind: str) 
     assert answer.code == 0
     assert list(answer.states) == (["kv_copy_override"] if kind == "only" else list(PATCHES[2:]))
     changed = git(clone, "diff", "--name-only", "main..HEAD").splitlines()
-    assert changed == ([POOL] if kind == "only" else [GDN, POOL])
+    assert changed == ([POOL] if kind == "only" else [GDN, POOL, BASE])
 
 
 def test_another_selection_replaces_the_one_that_is_applied(cli: CommandLine, clone: Path) -> None:
     assert cli("apply", "--tree", clone, "--only", "kv_copy_override").code == 0
     looked = cli("status", "--tree", clone, "--json")
     assert looked.code == 1
-    assert looked.states == {name: "applied" if name == "kv_copy_override" else "not-applied" for name in PATCHES}
+    assert looked.states == {**STATES, **{name: "not-applied" for name in APPLIED if name != "kv_copy_override"}}
     answer = cli("apply", "--tree", clone)
     assert answer.code == 0
     assert "this replaces what an earlier run applied: kv_copy_override" in answer.out
-    assert git(clone, "rev-list", "--count", "main..HEAD") == str(len(PATCHES))
-    assert set(cli("status", "--tree", clone, "--json").states.values()) == {"applied"}
+    assert git(clone, "rev-list", "--count", "main..HEAD") == str(len(APPLIED))
+    assert cli("status", "--tree", clone, "--json").states == STATES
     assert cli("unapply", "--tree", clone).code == 0
     assert git(clone, "status", "--porcelain") == ""
 
@@ -368,7 +383,7 @@ def test_diff_applies_to_a_pristine_checkout_with_the_same_result(
 def test_diffs_of_single_patches_add_up_to_the_same_tree(cli: CommandLine, clone: Path, tmp_path: Path) -> None:
     other = tmp_path / "other"
     git(tmp_path, "clone", "-q", str(clone), str(other))
-    for name in PATCHES:
+    for name in APPLIED:
         git(other, "apply", "--index", stdin=cli("diff", "--patch", name).out)
     assert cli("apply", "--tree", clone).code == 0
     assert git(other, "write-tree") == git(clone, "rev-parse", "HEAD^{tree}")
@@ -393,7 +408,7 @@ def test_second_run_waits_for_the_lock_or_names_its_holder(cli: CommandLine, clo
     assert "--lock-timeout" in answer.err
     out, _ = waiting.communicate(timeout=300)
     assert waiting.returncode == 0
-    assert b"has 4 patches applied" in out
+    assert b"has 5 patches applied" in out
 
 
 def test_concurrent_runs_apply_once(cli: CommandLine, clone: Path) -> None:
@@ -407,7 +422,7 @@ def test_concurrent_runs_apply_once(cli: CommandLine, clone: Path) -> None:
     assert [run.returncode for run in runs] == [0, 0]
     assert ["nothing to do" in line for line in outputs].count(True) <= 1
     assert git(clone, "status", "--porcelain") == ""
-    assert git(clone, "rev-list", "--count", "main..HEAD") == "4"
+    assert git(clone, "rev-list", "--count", "main..HEAD") == "5"
 
 
 def test_status_and_apply_report_a_killed_run(cli: CommandLine, clone: Path) -> None:

@@ -8,27 +8,34 @@ import hashlib
 
 import pytest
 
-PATCHES = ("ssm_index_layout", "mtp_tracking", "kv_copy_override", "track_index_precompute")
+PATCHES = (
+    "ssm_index_layout",
+    "mtp_tracking",
+    "kv_copy_override",
+    "track_index_precompute",
+    "verify_cow_guard",
+    "mtp_commit_first_step",
+)
 STATES = {"A": "applied", "L": "landed", "-": "absent"}
 KNOWN_STATES = {
-    "0.5.10": "--A-",
-    "0.5.10.post1": "--A-",
-    "0.5.11": "AAAA",
-    "0.5.12": "AAAA",
-    "0.5.12.post1": "AAAA",
-    "0.5.13": "AAAA",
-    "0.5.13.post1": "AAAA",
-    "0.5.14": "LLLA",
-    "0.5.15": "LLLL",
-    "0.5.15.post1": "LLLL",
-    "0.5.16": "LLLL",
-    "0.5.17": "LLLL",
-    "0.5.18": "LLLL",
-    "0.5.19": "LLLL",
-    "0.5.20": "LLLL",
-    "0.5.21": "LLLL",
-    "0.5.22": "LLLL",
-    "0.5.23": "LLLL",
+    "0.5.10": "--A---",
+    "0.5.10.post1": "--A---",
+    "0.5.11": "AAAA--",
+    "0.5.12": "AAAA--",
+    "0.5.12.post1": "AAAA--",
+    "0.5.13": "AAAAA-",
+    "0.5.13.post1": "AAAAA-",
+    "0.5.14": "LLLAL-",
+    "0.5.15": "LLLLL-",
+    "0.5.15.post1": "LLLLL-",
+    "0.5.16": "LLLLLA",
+    "0.5.17": "LLLLLL",
+    "0.5.18": "LLLLLL",
+    "0.5.19": "LLLLLL",
+    "0.5.20": "LLLLLL",
+    "0.5.21": "LLLLLL",
+    "0.5.22": "LLLLLL",
+    "0.5.23": "LLLLLL",
 }
 
 # Digests of the files with the whole series applied; the same on every Python and machine. A change that writes other
@@ -55,13 +62,16 @@ RENDERINGS = {
         "ascend_hybrid_linear_attn_backend.py": "a71e35b1850208d6",
         "memory_pool_npu.py": "cd6a6993d3bd59dc",
         "ascend_gdn_backend.py": "5eadec15253e5968",
+        "hybrid_linear_attn_backend.py": "ebc795ac886aa83a",
     },
     "0.5.13.post1": {
         "ascend_hybrid_linear_attn_backend.py": "a71e35b1850208d6",
         "memory_pool_npu.py": "cd6a6993d3bd59dc",
         "ascend_gdn_backend.py": "5eadec15253e5968",
+        "hybrid_linear_attn_backend.py": "ebc795ac886aa83a",
     },
     "0.5.14": {"ascend_gdn_backend.py": "91a52461a5fbbcfc"},
+    "0.5.16": {"ascend_hybrid_linear_attn_backend.py": "4ec1a80502399a17"},
 }
 
 

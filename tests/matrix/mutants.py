@@ -19,6 +19,7 @@ class _Mutant(Table, frozen=True):
 
 class _MutantsFile(Table, frozen=True):
     mutants: tuple[_Mutant, ...]
+    release: str = "0.5.13"
 
 
 @dataclass(frozen=True)
@@ -29,11 +30,13 @@ class Mutant:
         patch: The patch.
         name: What is wrong with it then.
         edits: Pairs of text that occurs exactly once in the patched files, and its replacement.
+        release: A release on which the patch is applied.
     """
 
     patch: str
     name: str
     edits: tuple[tuple[str, str], ...]
+    release: str = "0.5.13"
 
     @property
     def label(self) -> str:
@@ -61,8 +64,8 @@ def read_mutants(folder: Path) -> tuple[Mutant, ...]:
     path = folder / "mutants.toml"
     if not path.is_file():
         return ()
-    mutants = read_toml(path.read_bytes(), f"{folder.name}/mutants.toml", _MutantsFile).mutants
-    return tuple(Mutant(folder.name, each.name, each.edits) for each in mutants)
+    file = read_toml(path.read_bytes(), f"{folder.name}/mutants.toml", _MutantsFile)
+    return tuple(Mutant(folder.name, each.name, each.edits, file.release) for each in file.mutants)
 
 
 def mutated(mutant: Mutant, files: Mapping[str, bytes]) -> dict[str, bytes]:

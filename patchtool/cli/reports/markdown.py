@@ -35,7 +35,7 @@ def survey_markdown(survey: Survey) -> str:
         survey: The document of ``survey --json``.
     """
     survey = for_people(survey)
-    parts = [" ".join([f"**{headline(survey)}.**", *map(_escaped, sentences(survey))])]
+    parts = [" ".join([f"**{headline(survey)}.**", *map(escaped, sentences(survey))])]
     if survey["releases"] and survey["series"]:
         head = ["release", *(f"`{patch['name']}`" for patch in survey["series"])]
         parts.append("\n".join(f"| {' | '.join(row)} |" for row in [head, ["---"] * len(head), *_rows(survey)]))
@@ -43,14 +43,14 @@ def survey_markdown(survey: Survey) -> str:
         lines = [f"- `{c['patch']}`: {c['before']} → **{c['after']}** in {c['release']}" for c in changes]
         parts.append("\n".join(["### Changes\n", *lines]))
     if work := open_work(survey):
-        lines = [f"- {_escaped(work_clause(part))}{_why(part.patch)}" for part in work]
+        lines = [f"- {escaped(work_clause(part))}{_why(part.patch)}" for part in work]
         parts.append("\n".join(["### Needs work\n", *lines]))
     if counts := state_counts(survey):
         lines = [f"- {_MARKS[s]} **{s}** ({counts[s]}): {MEANINGS[s]}" for s in MEANINGS if counts[s]]
         lines += [f"- {UNPROVEN}"] if has_unproven(survey) else []
         parts.append("\n".join(["### Legend\n", *lines, "", "Bold in the table: the state changed there."]))
     if survey["notes"]:
-        parts.append("\n".join(f"> {_escaped(note)}" for note in survey["notes"]))
+        parts.append("\n".join(f"> {escaped(note)}" for note in survey["notes"]))
     return "\n\n".join(parts) + "\n"
 
 
@@ -67,23 +67,23 @@ def _rows(survey: Survey) -> Iterator[list[str]]:
 
 
 def _why(patch: SurveyedPatch) -> str:
-    reason = f" ({_escaped(patch['reason'])})" if patch["reason"] else ""
-    detail = f": {_escaped(patch['detail'])}" if patch["detail"] else ""
+    reason = f" ({escaped(patch['reason'])})" if patch["reason"] else ""
+    detail = f": {escaped(patch['detail'])}" if patch["detail"] else ""
     nearest = [
-        f"; nearest: {_code(f'''{c['path']}:{c['line']}''')}, {c['similarity']:.0%} similar: {_code(c['code'])}"
+        f"; nearest: {code_span(f'''{c['path']}:{c['line']}''')}, {c['similarity']:.0%} similar: {code_span(c['code'])}"
         for c in patch["candidates"][:1]
     ]
     return reason + detail + "".join(nearest)
 
 
-def _escaped(text: str) -> str:
+def escaped(text: str) -> str:
     """Escape what Markdown, HTML in it and GitHub's mentions would interpret."""
     marked = re.sub(r"([\\`*_{}\[\]()#|~])", r"\\\1", visible(text))
     marked = marked.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return marked.replace("@", "@\u2060").replace("://", ":\u2060//")
 
 
-def _code(text: str) -> str:
+def code_span(text: str) -> str:
     """A code span for any text: its fence is longer than every run of backticks in it."""
     shown = visible(text)
     fence = "`" * (1 + max((len(run) for run in re.findall("`+", shown)), default=0))

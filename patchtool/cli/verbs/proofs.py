@@ -21,7 +21,7 @@ def test(
             "--release",
             metavar="RELEASE",
             autocompletion=completion.releases,
-            help="A release instead of the pin, or all.",
+            help="A release instead of the pin, latest, or all.",
         ),
     ] = None,
     tree: TreeOption = None,
@@ -64,6 +64,9 @@ def test(
         str | None, typer.Option("--datasets", metavar="DIR", help="Their datasets, instead of downloads.")
     ] = None,
     junit: JunitOption = None,
+    markdown: Annotated[
+        str | None, typer.Option("--markdown", metavar="FILE", help="Write the text of an issue.")
+    ] = None,
     annotate: AnnotateOption = False,
     html: HtmlOption = None,
 ) -> int:
@@ -74,6 +77,7 @@ def test(
 
     runtime.exclude("a folder may change between two runs", tree=tree, resume=resume)
     page, xml = runtime.file_target("--html", html), runtime.file_target("--junit", junit)
+    issue = runtime.file_target("--markdown", markdown)
     options = MatrixOptions(
         releases=tuple(release or ()),
         tree=path(tree),
@@ -95,4 +99,4 @@ def test(
     if plan:
         return show(runtime.with_plan_text(planned(session(), options)))
     report, run = command(session(), options)
-    return show(runtime.with_test_outputs(report, run, junit=xml, annotate=annotate, target=page))
+    return show(runtime.with_test_outputs(report, run, junit=xml, issue=issue, annotate=annotate, target=page))

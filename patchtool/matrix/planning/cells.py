@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from patchtool.domain.release import Release
     from patchtool.matrix.cell import Test
     from patchtool.matrix.planning.matrix_file import KnownRed
+
+_MOST_LEFT_OUT = 2
 
 
 @dataclass(frozen=True)
@@ -85,13 +87,17 @@ def proof_cells(
 def ablation_cells(
     series: SeriesStates, tests: Sequence[Test], tier: Tier = Tier.EMULATED, known_red: Sequence[KnownRed] = ()
 ) -> tuple[Cell, ...]:
-    """Make cells for every test on every subset of the applied patches that contains what its members require.
+    """Make cells for every test on subsets of the applied patches that contain what their members require.
+
+    Up to four patches these are all subsets; of more, all that leave out at most two or apply at most one: every two
+    patches meet, and their number grows with the square.
 
     A test that drives the scheduler takes seconds to start. It runs only on the patches it needs, and on those without
     one of them.
     """
     applied = series.applied
-    subsets = [subset for size in range(len(applied) + 1) for subset in combinations(applied, size)]
+    sizes = [size for size in range(len(applied) + 1) if size <= 1 or len(applied) - size <= _MOST_LEFT_OUT]
+    subsets = [subset for size in sizes for subset in combinations(applied, size)]
     cells = subset_cells(series, [subset for subset in subsets if series.is_closed(subset)], tests, tier, known_red)
     return tuple(
         cell
@@ -121,6 +127,9 @@ def _lacks_at_most_one(series: SeriesStates, subset: Sequence[str], test: Test) 
 
 
 def _cell(series: SeriesStates, subset: tuple[str, ...], test: Test, tier: Tier, known_red: Sequence[KnownRed]) -> Cell:
+    # a release that is older than the code of a patch does not have what the patch cures
+    needs = tuple(name for name in test.needs if series.states.get(name) is not State.ABSENT)
+    test = replace(test, needs=needs)
     for red in known_red:
         if red.covers(series.release, test.name):
             return Cell(series.release, subset, tier, test, Colour.RED, red.reason)
@@ -136,7 +145,7 @@ def expected_colour(series: SeriesStates, subset: Sequence[str], test: Test) -> 
         test: The test.
 
     Returns:
-        None when a patch it needs cannot be applied on this release: absent, in conflict, crashed.
+        None when a patch it needs cannot be applied on this release: in conflict, crashed.
     """
     missing = [name for name in test.needs if name not in subset and series.states.get(name) is not State.LANDED]
     if not missing:

@@ -114,6 +114,18 @@ class Matrix(Table, frozen=True):
     timeout: Seconds | Timeouts = field(default_factory=Timeouts)
     served: ServedConfig = field(default_factory=ServedConfig)
 
+    def known_red_on(self, release: Release) -> tuple[KnownRed, ...]:
+        """Return the known reds; a release after all that rows name has those of the last one."""
+        named = {each for row in self.rows for each in row.versions}
+        last = max(named, default=release)
+        if release <= last or not release.version:
+            return self.known_red
+        return tuple(
+            replace(red, releases=(str(release.version),), reason=f"{red.reason} (as on {last})")
+            for red in self.known_red
+            if last in map(Release.parse, red.releases)
+        )
+
     def timeout_of(self, tier: Tier) -> float:
         """Return the seconds that a cell of a tier may take."""
         return self.timeout.of(tier) if isinstance(self.timeout, Timeouts) else self.timeout

@@ -59,11 +59,12 @@ def _row_cells(
     row: MatrixRow, tier: Tier, matrix: Matrix, series: SeriesStates, tests: Sequence[Test], path: Path
 ) -> Iterator[Cell]:
     chosen = [test for test in tests if test.runs_in(row.modes)]
+    known_red = matrix.known_red_on(series.release)
     if row.patches:
-        yield from subset_cells(series, row.patches, chosen, tier, matrix.known_red)
+        yield from subset_cells(series, row.patches, chosen, tier, known_red)
     else:
         plan = proof_cells if row.plan == "proofs" else ablation_cells
-        yield from plan(series, chosen, tier, matrix.known_red)
+        yield from plan(series, chosen, tier, known_red)
     if tier is Tier.NPU:
         served = served_cells(series, matrix.served, path)
         yield from (cell for cell in served if cell.test.runs_in(row.modes))

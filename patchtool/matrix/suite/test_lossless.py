@@ -50,7 +50,7 @@ def test_eager() -> None:
     assert_lossless(speculate(graph=False))
 
 
-@matrix_test(needs=(), mode="eager")
+@matrix_test(needs=("mtp_commit_first_step",), mode="eager")
 def test_one_request_alone() -> None:
     for prompt, output in zip(PROMPTS, baseline(), strict=True):
         run = SpeculativeDecoding([prompt], [output], graph=False)

@@ -83,7 +83,7 @@ def test_plain_decoding_stays_as_it_is() -> None:
         assert_same_tokens(name, tokens, want[name])
 
 
-@matrix_test(needs=("kv_copy_override",), mode="eager", drives="scheduler")
+@matrix_test(needs=("kv_copy_override", "verify_cow_guard", "mtp_commit_first_step"), mode="eager", drives="scheduler")
 def test_eager_verify() -> None:
     tokens = baseline()
     wrong = [(token + 1) % VOCABULARY for token in tokens["middle"]]

@@ -103,7 +103,7 @@ def test_eager_verify() -> None:
         requests.assert_own_states(f"after last steps {last}")
 
 
-@matrix_test(needs=(), mode="eager")
+@matrix_test(needs=("mtp_commit_first_step",), mode="eager")
 def test_eager_verify_that_accepts_only_the_first_token() -> None:
     requests = TwoRequests()
     requests.verify((0, 0), graph=False)
@@ -159,19 +159,4 @@ def test_an_untracked_row_leaves_the_slot_it_shares_alone() -> None:
         requests.harness.commit((2, 2), (TRACKED[0], TRACKED[0]), steps)
         requests.assert_state(
             TRACKED[0], LayerInputs.concat(requests.history[tracked], drafts[tracked][:2]), f"tracked by row {tracked}"
-        )
-
-
-@matrix_test(needs=(), mode="eager")
-def test_eager_verify_leaves_deferred_work_of_the_prompt_alone() -> None:
-    requests = TwoRequests()
-    drafts = [requests.harness.tokens(4) for _ in OWN]
-    # the batch still has the prompt's deferred work: clear slots, copy a cached state
-    deferred = {"clear_indices": OWN, "cow_src_indices": TRACKED, "cow_dst_indices": OWN}
-    fields = {f"mamba_{name}": torch.tensor(slots) for name, slots in deferred.items()}
-    requests.harness.verify((1, 2), drafts, graph=False, **fields)
-    requests.harness.commit((2, 1))
-    for slot, past, draft, step in zip(OWN, requests.history, drafts, (2, 1), strict=True):
-        requests.assert_state(
-            slot, LayerInputs.concat(past, draft[: step + 1]), "after a verify step with deferred work"
         )

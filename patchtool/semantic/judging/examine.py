@@ -170,6 +170,7 @@ def _examine_scope(verdict: RuleVerdict, analysis: ScopeAnalysis, methods: Bindi
     analysis.intended = _new_code(rule, analysis, {**names, **env})
     _search_goals(verdict, analysis, env, values, names)
     _find_sites(verdict, analysis, {**names, **env}, {**names, **values})
+    _leave_out_replaced(verdict)
 
 
 def _bind_roles(rule: Rule, analysis: ScopeAnalysis, methods: Bindings) -> Bindings | Problem:
@@ -236,6 +237,17 @@ def _find_sites(verdict: RuleVerdict, analysis: ScopeAnalysis, env: Bindings, va
         verdict.add_problem(Problem("anchor-missing" if few else "sites-too-many", detail, ambiguous=not few))
     else:
         _plan_replacements(verdict, analysis, matches)
+
+
+def _leave_out_replaced(verdict: RuleVerdict) -> None:
+    """A goal that only a site meets in part is missing: what is there is replaced."""
+    if not verdict.rule.replaces:
+        return
+    sites = [statement for _, match in verdict.matches for statement in match.statements]
+    replaced = {id(node) for statement in sites for node in walk(statement)}
+    for name, result in verdict.goals.items():
+        if result.status is GoalStatus.INEXACT and id(result.statement) in replaced:
+            verdict.goals[name] = SearchResult(GoalStatus.MISSING, detail=f"{result.detail} (line {result.line})")
 
 
 def _new_code(rule: Rule, analysis: ScopeAnalysis, env: Bindings) -> set[int]:

@@ -33,7 +33,7 @@ class SearchResult:
         line: Line of the evidence, 0 for none.
         detail: Why it is not met, for the user.
         env: The hole bindings where it is met.
-        statement: The statement that meets it.
+        statement: The statement that meets it, or the first that does not meet it exactly.
         too_many: Whether it is there more often than stated.
         nodes: The code that meets it.
     """
@@ -107,7 +107,7 @@ class Goal:
         for match in matches:
             violation = self._violation(analysis, match, env, values)
             if violation:
-                return SearchResult(GoalStatus.INEXACT, match.line, violation)
+                return SearchResult(GoalStatus.INEXACT, match.line, violation, statement=match.statement)
         first, *_ = matches
         nodes = [n for m in matches for n in (m.statements if isinstance(m.node, ast.stmt) else [m.node])]
         return SearchResult(GoalStatus.MET, first.line, env=first.env, statement=first.statement, nodes=tuple(nodes))

@@ -107,6 +107,8 @@ class Rule:
         extends: The base class whose behaviour the rule is about.
         methods: Apply the rule to each of these methods of the scope.
         sites: The expected number of sites, in each scope.
+        places: Further places, ``path:Class.method``, where releases have the scope; the first that a tree has is used
+            where the target does not define it. Their files are among the patch's targets.
     """
 
     name: str
@@ -121,6 +123,7 @@ class Rule:
     extends: str = ""
     methods: Methods | None = None
     sites: int = 1
+    places: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Take the goals from the edit where the author states none."""

@@ -26,6 +26,26 @@ GSM8K = (Accuracy(dataset="gsm8k", threshold=0.5),)
 MODEL = ServedModel(name="m", model="org/m", devices=4, accuracy=GSM8K)
 
 
+def test_release_after_the_last_one_named_has_its_known_reds() -> None:
+    reds = (
+        KnownRed(tests=("a",), releases=("0.5.13",), reason="gone"),
+        KnownRed(tests=("c",), releases=("0.5.13", "0.5.14"), reason="wipes it"),
+    )
+    matrix = Matrix(rows=(MatrixRow(plan="proofs", tiers=(Tier.EMULATED,), releases=("0.5.14",)),), known_red=reds)
+    states = {"one": State.LANDED, "two": State.LANDED, "three": State.ABSENT}
+    plans = {
+        version: plan_release(matrix, SeriesStates(Release(version), states, {}), TESTS, RELEASE, PATH)
+        for version in ("0.5.14", "0.5.15")
+    }
+    expected = {
+        version: {cell.test.name: (cell.expected, cell.reason) for cell in plan.cells if cell.tier is Tier.EMULATED}
+        for version, plan in plans.items()
+    }
+    green = (Colour.GREEN, "")
+    assert expected["0.5.14"] == {"a": green, "b": green, "c": (Colour.RED, "wipes it")}
+    assert expected["0.5.15"] == {"a": green, "b": green, "c": (Colour.RED, "wipes it (as on v0.5.14)")}
+
+
 def row(*subsets: tuple[str, ...], tier: Tier = Tier.EMULATED, **options: Any) -> MatrixRow:
     return MatrixRow(plan="" if subsets else "proofs", tiers=(tier,), releases=("pin",), patches=subsets, **options)
 
