@@ -342,6 +342,13 @@ class New(Document):
     unstated: list[Unstated]
 
 
+class Import(Document):
+    """``import``."""
+
+    files: list[str]
+    patches: list[str]
+
+
 class ErrorBody(TypedDict):
     """What went wrong, and the next command."""
 
@@ -374,6 +381,7 @@ DOCUMENTS = (
     Verify,
     Refresh,
     New,
+    Import,
     Check,
     Error,
 )

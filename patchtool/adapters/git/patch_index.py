@@ -33,6 +33,11 @@ class PatchIndex:
         self._folder = folder
         self._files: dict[str, Entry] = {}
 
+    @property
+    def files(self) -> Mapping[str, Entry]:
+        """The files as the diffs left them."""
+        return self._files
+
     def put(self, files: Mapping[str, Entry | None]) -> None:
         """Replace files; None for one that is not there."""
         changed = {path: entry for path, entry in files.items() if self._files.get(path) != entry}

@@ -58,6 +58,30 @@ def new(
     return show(command.new(session(), name, source=source, tree=path(tree)))
 
 
+@verbs.command("import", cls=Verb, epilog="Example: patchtool import --tree ~/sglang --range v0.5.13..npu")
+def import_series(
+    source: Annotated[
+        str | None,
+        typer.Argument(metavar="[FOLDER|FILE]", help="Patches: a folder, with quilt's series or without, or mails."),
+    ] = None,
+    tree: Annotated[
+        str | None,
+        typer.Option("--tree", metavar="DIR", help="The checkout that has the commits, or the patched files."),
+    ] = None,
+    span: Annotated[str | None, typer.Option("--range", metavar="A..B", help="Commits to import.")] = None,
+) -> int:
+    """Add a fork's commits, mails or quilt series as text patches."""
+    from patchtool.commands.import_series import import_series as command
+    from patchtool.domain.errors import InputError
+
+    if (source is None) == (span is None):
+        raise InputError(
+            "import takes a folder or a file of patches, or --range",
+            hint="patchtool import --tree DIR --range A..B, or patchtool import debian/patches",
+        )
+    return show(command(session(), path(source), tree=path(tree), span=span))
+
+
 @verbs.command(cls=Verb, epilog="Example: patchtool check")
 def check() -> int:
     """Lint series, metadata, templates and cases, without a network."""

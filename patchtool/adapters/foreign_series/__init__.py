@@ -1,0 +1,1 @@
+"""Readers of series that were made without this tool."""
