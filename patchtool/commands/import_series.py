@@ -15,10 +15,10 @@ from patchtool.adapters.foreign_series.files import read_files
 from patchtool.adapters.git.patch_index import Entry, open_patch_index
 from patchtool.adapters.project.project import SERIES, Project
 from patchtool.adapters.project.transaction import write_all
-from patchtool.adapters.worktree.worktree import open_worktree
+from patchtool.adapters.worktree.worktree import Worktree, open_worktree
 from patchtool.domain.errors import ExitCode, InputError, RefusedError
 from patchtool.domain.foreign_patch import ForeignPatch, ForeignSeries, digest_without_places
-from patchtool.domain.imports import LAYOUT
+from patchtool.domain.package import Package
 from patchtool.domain.report import Report
 from patchtool.domain.trees import entries_of
 from patchtool.workflow.prepared_series import prepared
@@ -69,10 +69,11 @@ def import_series(session: Session, source: Path | None, *, tree: Path | None, s
         if rendering.exit_code >= ExitCode.CONFLICT:
             raise RefusedError("the series is in conflict on the pin", hint="patchtool status says where")
         below = OverlayTree(session.store.tree(stored.commit), rendering.contents, rendering.modes)
-        covered, notes = _without_missing(taken.patches, below, whole=session.git_source is not None)
+        covered, notes = _without_missing(taken.patches, below, None if session.git_source else project.package)
         files = _apply(session, covered, below, str(stored.release))
         others = {p for r in rendering.patches if r.info.name not in taken.known for p in r.judgement.contents}
-        compared = _compare(theirs, files, below, others, tree if source else None, str(stored.release))
+        worktree = open_worktree(tree, project.package) if source and tree else None
+        compared = _compare(theirs, files, below, others, worktree, str(stored.release))
         names = _names(project, covered)
         written = write_all(project.root, _contents(project, names, covered))
     count = f"{len(names)} patch{'' if len(names) == 1 else 'es'}"
@@ -121,22 +122,22 @@ def _diff(text: bytes) -> bytes:
 
 
 def _without_missing(
-    patches: Sequence[ForeignPatch], tree: OverlayTree, *, whole: bool
+    patches: Sequence[ForeignPatch], tree: OverlayTree, package: Package | None
 ) -> tuple[list[ForeignPatch], list[str]]:
     """Leave out changes of files that the pin does not have, such as those of a repository that are in no wheel.
 
     Args:
         patches: In order.
         tree: The pin with the series.
-        whole: Whether the pin is a commit, with all files of the repository.
+        package: What the pin has of the repository; None for a commit, which has all of it.
     """
-    if whole:
+    if package is None:
         return list(patches), []
     covered: list[ForeignPatch] = []
     notes: list[str] = []
     for patch in patches:
         parts = split_diff(patch.diff)
-        kept = [part for part in parts if _is_covered(part, tree)]
+        kept = [part for part in parts if _is_covered(part, tree, package)]
         left = [part.new or part.old for part in parts if part not in kept]
         if left:
             notes.append(f"left out of {patch.name}, the pin has no such files: {', '.join(left)}")
@@ -146,9 +147,9 @@ def _without_missing(
     return covered, notes
 
 
-def _is_covered(part: DiffPart, tree: OverlayTree) -> bool:
+def _is_covered(part: DiffPart, tree: OverlayTree, package: Package) -> bool:
     path = part.old or part.new
-    return path.startswith(LAYOUT) or bool(tree.blob_ids([path]))
+    return package.has(path) or bool(tree.blob_ids([path]))
 
 
 def _apply(
@@ -178,7 +179,7 @@ def _compare(
     files: Mapping[str, Entry | None],
     below: OverlayTree,
     others: set[str],
-    folder: Path | None,
+    worktree: Worktree | None,
     release: str,
 ) -> str:
     """Compare what the series leaves with what the person has.
@@ -189,8 +190,7 @@ def _compare(
     Raises:
         RefusedError: A file differs.
     """
-    if folder is not None:
-        worktree = open_worktree(folder)
+    if worktree is not None:
         expected = {path: _entry(files[path], worktree.read(path)) for path in files}
     elif theirs.tree:
         known = below.blob_ids(theirs.tree)
