@@ -80,18 +80,20 @@ def _committed_base(worktree: Worktree) -> TreeBase | None:
         return None
     prefix = "" if worktree.base == worktree.root else f"{worktree.base.relative_to(worktree.root).as_posix()}/"
     below = files_below(checkout, series.below)
-    contents = {
-        f"{worktree.upstream.root}{name.removeprefix(prefix)}": data
-        for name, data in below.items()
+    files = {
+        f"{worktree.upstream.root}{name.removeprefix(prefix)}": file
+        for name, file in below.items()
         if name.startswith(prefix)
     }
+    contents = {path: file and file[1] for path, file in files.items()}
+    modes = {path: file[0] for path, file in files.items() if file}
     names = {worktree.in_repository(path): path for path in contents}
     edited = {names.get(name) for name in Repository(checkout).changed_paths(names)} if names else set()
     undo = f"switch --detach {series.below}"
     if changed := next((name for name, path in names.items() if path in edited), None):
         undo = f"restore --source=HEAD --staged --worktree -- {quote(changed)}"
     return TreeBase(
-        OverlayTree(worktree, contents),
+        OverlayTree(worktree, contents, modes),
         {name: digest.removeprefix("sha256:") for name, digest in series.patches},
         {path: path not in edited for path in contents},
         committed=True,

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from tests.commands.small_git import GitUpstream
 from tests.commands.small_upstream import CACHE, SOURCE, SmallUpstream
 from tests.commands.text_series import (
     KINDS,
@@ -126,6 +128,45 @@ def test_a_tree_is_patched_told_and_restored(every_kind: SmallUpstream, folder: 
     (root / ROOT / "crlf.txt").write_bytes(KINDS["crlf"].after["crlf.txt"].data)
     assert every_kind.run("unapply", "--tree", str(tree)).code == 0
     assert read(root) == before
+
+
+def test_commits_without_a_record_are_recognised(every_kind: SmallUpstream) -> None:
+    clone = clone_of(every_kind, "1.0")
+    assert every_kind.run("apply", "--tree", str(clone)).code == 0
+    shutil.rmtree(clone / ".git" / "patchtool")
+    status = every_kind.run("status", "--tree", str(clone), "--json")
+    assert (status.code, set(status.states().values())) == (0, {"applied"})
+    assert every_kind.run("apply", "--tree", str(clone)).code == 0
+
+
+def test_any_file_of_a_git_upstream_is_patched_and_followed(upstream: SmallUpstream, tmp_path: Path) -> None:
+    """A pin on a commit has the whole repository, in a partial clone that has only what the series reads."""
+    script, text = "#!/bin/sh\n", LINES + "# end\n"
+    before: dict[str, str | None] = {CACHE: SOURCE, "docs/a.md": text, "run.sh": script}
+    remote = GitUpstream(upstream.folder / "upstream.git")
+    commit = remote.commit(before, tag="v1.0")
+    remote.commit({"docs/a.md": None, "manual/a.md": text, CACHE: f"{SOURCE}\n\nROWS = 1\n"}, tag="v1.1")
+    pin = f"sglang @ git+{remote.url}@{commit}#subdirectory=python  # v1.0\n"
+    (upstream.project / "upstream-pin.txt").write_text(pin)
+    kinds = {
+        "docs": Kind({"docs/a.md": File(text.encode())}, {"docs/a.md": File(text.replace("7", "seven", 1).encode())}),
+        "csrc": Kind({}, {"csrc/k.cu": File(b"__global__ void f();\n")}),
+        "script": Kind({"run.sh": File(script.encode(), "100755")}, {"run.sh": File(script.encode())}),
+    }
+    for name, kind in kinds.items():
+        add_patch(upstream, name, diff_of(kind, tmp_path / name, root=""))
+    output = upstream.folder / "out"
+    applied = upstream.run("apply", "--output", str(output), "--json")
+    assert set(applied.states().values()) == {"applied"}
+    assert "line seven" in (output / "docs/a.md").read_text()
+    assert (output / "csrc/k.cu").exists()
+    assert not (output / "run.sh").stat().st_mode & 0o111
+    upstream.run("refresh")
+    status = upstream.run("status", "--on", "v1.1", "--json")
+    assert (status.states()["docs"], status.reasons()["docs"]) == ("drifted", "target-moved")
+    assert upstream.run("rebase", "--to", "v1.1", "--accept", "docs", "--reason", "moved").code == 0
+    assert b"a/manual/a.md" in (upstream.project / "patches/docs/docs.patch").read_bytes()
+    assert set(upstream.run("status", "--json").states().values()) == {"applied"}
 
 
 def newer(files: dict[str, File]) -> dict[str, File]:

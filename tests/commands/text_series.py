@@ -105,17 +105,23 @@ def read(folder: Path) -> dict[str, File]:
     return files
 
 
-def diff_of(kind: Kind, folder: Path) -> bytes:
-    """The diff of a change, as ``git diff`` writes it."""
+def diff_of(kind: Kind, folder: Path, *, root: str = ROOT) -> bytes:
+    """The diff of a change, as ``git diff`` writes it.
+
+    Args:
+        kind: The change.
+        folder: Where to make it.
+        root: The folder of its paths.
+    """
     folder.mkdir()
     git(folder, "init", "-q")
     git(folder, "config", "core.autocrlf", "false")
-    write(folder, {ROOT + name: file for name, file in kind.before.items()})
+    write(folder, {root + name: file for name, file in kind.before.items()})
     git(folder, "add", "-A")
     git(folder, "commit", "-q", "--allow-empty", "-m", "before")
     for name in kind.before:
-        (folder / ROOT / name).unlink()
-    write(folder, {ROOT + name: file for name, file in kind.after.items()})
+        (folder / root / name).unlink()
+    write(folder, {root + name: file for name, file in kind.after.items()})
     git(folder, "add", "-A")
     raw = folder / "diff"
     git(folder, "diff", "--cached", "--binary", "-M", f"--output={raw}")

@@ -39,10 +39,13 @@ def committed_series(checkout: Checkout) -> CommittedSeries | None:
     return None
 
 
-def files_below(checkout: Checkout, below: str) -> dict[str, bytes | None]:
-    """The content, before the series, of the files that its commits change, by path in the repository."""
+def files_below(checkout: Checkout, below: str) -> dict[str, tuple[str, bytes] | None]:
+    """Git's mode and the content, before a series, of the files that its commits change, by path in the repository."""
     flags = ("-r", "-z", "--name-only", "--no-renames")
     listed = checkout.run("diff-tree", *flags, below, "HEAD").decode("utf-8", "replace")
     names = [name for name in listed.split("\0") if name and "\n" not in name]
-    found = Git(checkout.git_dir).objects([f"{below}:{name}" for name in names])
-    return {name: found[f"{below}:{name}"][1] if f"{below}:{name}" in found else None for name in names}
+    git = Git(checkout.git_dir)
+    entries = git.tree_entries(below, names)
+    objects = git.objects(oid for _, oid in entries.values())
+    found = {name: (mode, objects[oid][1]) for name, (mode, oid) in entries.items() if oid in objects}
+    return {name: found.get(name) for name in names}
