@@ -27,6 +27,7 @@ _AT_COMMIT = re.compile(r"(?P<repository>git\+[^#]+?)@(?P<commit>[^@/#]+)(?:#(?P
 _COMMENT = re.compile(r"(^|\s+)#.*$")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _HEX40 = re.compile(r"[0-9a-f]{40}")
+_HEX64 = re.compile(r"[0-9a-f]{64}")
 
 
 class GitSource(NamedTuple):
@@ -222,6 +223,8 @@ def _at_commit(project: str, url: str, hashes: tuple[str, ...], comment: str) ->
     if hashes:
         raise InputError("a commit has no --hash: its id verifies it", hint="--hash")
     found = _AT_COMMIT.fullmatch(url)
+    if found is not None and _HEX64.fullmatch(found["commit"]):
+        raise InputError("the commit has an id of SHA-256, and only repositories with SHA-1 objects can be fetched")
     if found is None or not _HEX40.fullmatch(found["commit"]):
         rule = "a direct reference must be a repository at a commit, git+URL@<40 lower-case hex digits>"
         raise InputError(f"{rule}, not {url!r}: `patchtool rebase --to NAME` records the commit of a name")

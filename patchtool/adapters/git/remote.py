@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from patchtool.adapters.git.plumbing import GUARDS, check_git_version
 from patchtool.adapters.process import ProcessFailed, ProcessResult, redact, run
-from patchtool.domain.errors import EnvironmentFault
+from patchtool.domain.errors import EnvironmentFault, InputError
+from patchtool.domain.objects import MISSING
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -65,10 +66,16 @@ class Remote(NamedTuple):
 
         Raises:
             EnvironmentFault: The repository cannot be read.
+            InputError: Its object ids are not those of the store.
         """
         listed = self._run("ls-remote", "--quiet", "--", self.url, *patterns).stdout.decode(errors="replace")
-        pairs = (line.split("\t", 1) for line in listed.splitlines())
-        return {name: oid for oid, name in pairs}
+        found = {name: oid for oid, name in (line.split("\t", 1) for line in listed.splitlines())}
+        if any(len(oid) != len(MISSING) for oid in found.values()):
+            raise InputError(
+                f"{redact(self.url)} has SHA-256 objects, the store has SHA-1, and git cannot fetch between them",
+                hint="pin a release of the index, or a repository with SHA-1 objects",
+            )
+        return found
 
     def fetch_commits(self, refspecs: Collection[str], *, depth: int, keep: str) -> bool:
         """Fetch commits and their history.
