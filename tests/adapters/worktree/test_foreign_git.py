@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import shlex
+import shutil
+import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
@@ -28,7 +30,7 @@ class Trap:
         self.root = lab.checkout()
         self.sprung = lab.folder / "sprung"
         self.program = lab.folder / "program"
-        self.program.write_text(f'#!/bin/sh\necho "$0 $*" >> {shlex.quote(str(self.sprung))}\ncat\n')
+        self.program.write_text(f'#!/bin/sh\necho "$0 $*" >> {shlex.quote(str(self.sprung))}\n[ $# -gt 0 ] || cat\n')
         self.program.chmod(0o755)
 
     def config(self, *settings: str, file: str = "config") -> None:
@@ -127,6 +129,12 @@ def _submodule(trap: Trap) -> None:
     (trap.root / "sub/.gitattributes").write_text("* filter=x\n")
 
 
+def _alternates(trap: Trap) -> None:
+    other = trap.lab.checkout("other")
+    (trap.root / ".git/objects/info/alternates").write_text(f"{other / '.git/objects'}\n")
+    trap.config("core.alternateRefsCommand=PROGRAM", f"remote.origin.url={other}")
+
+
 TRAPS: dict[str, Callable[[Trap], None]] = {
     "clean-filter": _filter("filter.x.clean=PROGRAM"),
     "required-clean-filter": _filter("filter.x.clean=PROGRAM", "filter.x.required=true"),
@@ -147,16 +155,50 @@ TRAPS: dict[str, Callable[[Trap], None]] = {
     "ssh-command": _promisor("remote.origin.url=ssh://host/x", "core.sshCommand=PROGRAM"),
     "upload-pack": _promisor("remote.origin.uploadpack=PROGRAM"),
     "remote-helper": _promisor("remote.origin.url=ext::PROGRAM %S", "protocol.ext.allow=always"),
-    "remote-vcs": _promisor("remote.origin.vcs=x"),
     "credential-helper": _promisor("remote.origin.url=https://localhost:1/x", "credential.helper=!PROGRAM"),
     "git-proxy": _promisor("remote.origin.url=git://localhost:1/x", "core.gitProxy=PROGRAM"),
     "pager": _config("core.pager=PROGRAM", "pager.status=PROGRAM", "pager.log=PROGRAM"),
     "editor": _config("core.editor=PROGRAM", "sequence.editor=PROGRAM"),
-    "aliases": _config(*[f"alias.{verb}=!PROGRAM" for verb in ("status", "log", "rev-parse", "update-index")]),
-    "maintenance": _config("gc.auto=1", "gc.recentObjectsHook=PROGRAM", "maintenance.auto=true"),
-    "alternate-refs": _config("core.alternateRefsCommand=PROGRAM"),
+    "alternate-refs": _alternates,
     "submodule": _submodule,
 }
+
+
+_MERGE = """
+git checkout -qb one; echo one > x.py; git add x.py; git commit -qm one; git checkout -qb two HEAD~; echo two > x.py
+git add x.py; git commit -qm two; git merge one
+"""
+_FETCH = "git fetch origin"
+SPRINGS = {
+    "smudge-filter": f"git checkout-index -f {A}",
+    "hooks": "git commit --allow-empty -m x",
+    "hooks-path": "git commit --allow-empty -m x",
+    "textconv": "git show --ext-diff HEAD~",
+    "external-diff": f"echo x >> {A}; git diff",
+    "merge-driver": _MERGE,
+    "gpg": "git commit --allow-empty -m x",
+    "gpg-ssh": "git -c commit.gpgSign=true commit --allow-empty -m x",
+    **dict.fromkeys(("ssh-command", "upload-pack", "remote-helper", "git-proxy", "alternate-refs"), _FETCH),
+    "credential-helper": "printf 'protocol=https\\nhost=localhost\\n\\n' | git credential fill",
+    "pager": "script -qec 'git log' /dev/null",
+    "editor": "git commit --amend",
+}
+"""What a user runs in the checkout, by which a trap springs; the others spring with ``git status``."""
+
+
+def _spring(trap: Trap, kind: str) -> None:
+    """Show, in a copy of the checkout, that the trap is one: git itself runs the program."""
+    copy = trap.lab.folder / "copy"
+    shutil.copytree(trap.root, copy, symlinks=True)
+    _touch(copy)
+    environment = {**os.environ, "GIT_TERMINAL_PROMPT": "0", "TERM": "xterm"}
+    for role in ("AUTHOR", "COMMITTER"):
+        environment |= {f"GIT_{role}_NAME": "Person", f"GIT_{role}_EMAIL": "person@example.org"}
+    command = ["sh", "-c", SPRINGS.get(kind, "git status")]
+    done = subprocess.run(command, cwd=copy, env=environment, capture_output=True, check=False, timeout=60)
+    assert trap.sprung.exists(), (done.stdout, done.stderr)
+    trap.sprung.unlink()
+    shutil.rmtree(copy)
 
 
 def _touch(root: Path) -> None:
@@ -171,6 +213,7 @@ def test_nothing_of_a_foreign_checkout_is_run(lab: Lab, kind: str) -> None:
     TRAPS[kind](trap)
     lab.git(trap.root, "tag", "-f", "v0.5.13")
     trap.sprung.unlink(missing_ok=True)
+    _spring(trap, kind)
     _touch(trap.root)
     worktree = open_worktree(trap.root, SGLANG)
     assert worktree.checkout
