@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from patchtool.adapters.files import safe_join
@@ -98,10 +99,26 @@ def write_export(folder: Path, files: Mapping[str, bytes], signature: bytes | No
         RefusedError: A file in the way is not of an export, or was edited since.
         EnvironmentFault: The folder cannot be written; it is as before.
     """
+    created = [each for each in (folder, *folder.parents) if not each.exists()]
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        return _write(folder, files, signature)
     except OSError as error:
-        raise EnvironmentFault(f"{folder} cannot be created", cause=error.strerror) from error
+        _remove_empty(created)
+        hint = "make room there, or choose another folder with --output"
+        raise EnvironmentFault(f"{folder} cannot be written", hint=hint, cause=error.strerror) from error
+    except BaseException:
+        _remove_empty(created)
+        raise
+
+
+def _remove_empty(folders: list[Path]) -> None:
+    with suppress(OSError):
+        for folder in folders:
+            folder.rmdir()
+
+
+def _write(folder: Path, files: Mapping[str, bytes], signature: bytes | None) -> bool:
     with writing_lock(folder):
         listed = _earlier(folder)
         _refuse_foreign(folder, files, listed)

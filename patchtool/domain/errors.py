@@ -34,6 +34,16 @@ class PatchtoolError(Exception):
         self.hint = hint
         self.cause = cause
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Let a worker process hand it over, whatever the arguments of a subclass are."""
+        return _restored, (type(self), self.args, vars(self))
+
+
+def _restored(kind: type[PatchtoolError], args: tuple[object, ...], state: dict[str, object]) -> PatchtoolError:
+    error = kind.__new__(kind, *args)
+    vars(error).update(state)
+    return error
+
 
 class InputError(PatchtoolError):
     """An option or a file of the user is wrong: pin, series, metadata."""

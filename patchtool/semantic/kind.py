@@ -6,6 +6,7 @@ import traceback
 from collections.abc import Sequence
 
 from patchtool.domain.draft import Draft, FileChange
+from patchtool.domain.errors import EnvironmentFault
 from patchtool.domain.patch import Diagnostic, Judgement, PatchInfo
 from patchtool.domain.ports import Tree
 from patchtool.domain.release import Release
@@ -46,9 +47,15 @@ class SemanticKind:
         import patchtool.semantic.writing.write  # noqa: F401
 
     def judge(self, info: PatchInfo, tree: Tree, release: Release | None) -> Judgement:
-        """Judge a patch; ``crashed``, with the traceback, for a codemod that raises."""
+        """Judge a patch; ``crashed``, with the traceback, for a codemod that raises.
+
+        Raises:
+            EnvironmentFault: The tree cannot be read.
+        """
         try:
             return judge_patch(info, load_codemod(info.source_file), tree, release)
+        except EnvironmentFault:  # the machine failed, not the codemod
+            raise
         except CodemodError as error:
             return Judgement(State.CRASHED, "codemod-unusable", str(error))
         except CodemodEnded as error:

@@ -52,13 +52,25 @@ HOSTILE = {
     "interlinear": "\ufff9a\ufffb",
     "surrogate": "a\udc80\ud800",
     "next-line": "a\x85::error::b",
+    "hangul-fillers": "pay\u3164pal\uffa0\u115f\u1160",
+    "braille-blank": "pay\u2800pal",
+    "variation-selectors": "pay\ufe0fpal\U000e0100\u180b",
+    "grapheme-joiner": "pay\u034fpal",
+    "khmer-vowels": "pay\u17b4pal\u17b5",
+    "musical-controls": "a\U0001d173b\U0001bca0",
+    "soft-hyphen": "pay\xadpal",
+    "old-separators": "a\x0b::error::b\x0c\x1c\x1d\x1e",
 }
+IGNORED = set("\u034f\u115f\u1160\u17b4\u17b5\u180b\u2800\u3164\ufe0f\uffa0\U000e0100")
+"""Characters with no glyph, of categories that have visible ones too."""
+
 ALLOWED = {"\n", "\t", "\u2060"}
 """Line breaks and tabs of our own, and the joiner by which Markdown keeps GitHub from seeing a mention."""
 
 
 def _obeyed(text: str) -> set[str]:
-    return {c for c in text if c not in ALLOWED and unicodedata.category(c) in ("Cc", "Cf", "Cs", "Zl", "Zp")}
+    categories = ("Cc", "Cf", "Cs", "Zl", "Zp")
+    return {c for c in text if c not in ALLOWED and (unicodedata.category(c) in categories or c in IGNORED)}
 
 
 def _report(evil: str, kind: str) -> Report:

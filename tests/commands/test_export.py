@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from patchtool.adapters.export_folder import with_sums, write_export
+from patchtool.domain.errors import EnvironmentFault
 from patchtool.exporters import FORMATS
 from tests.cli.harness import CliResult
 from tests.commands.small_git import GitUpstream
@@ -128,6 +130,13 @@ def test_release_that_needs_no_patch_is_a_success_that_says_so(upstream: SmallUp
     files = read(upstream.folder / "out")
     assert sorted(files) == ["README.md", "SHA256SUMS", "patchtool.json"]
     assert b"| `tracking` | landed" in files["README.md"]
+
+
+def test_folder_that_cannot_be_written_leaves_nothing(upstream: SmallUpstream) -> None:
+    files = with_sums({"c" * 251: b""})  # the file beside it, which is written first, has a name that is too long
+    with pytest.raises(EnvironmentFault, match="cannot be written"):
+        write_export(upstream.folder / "other" / "export", files)
+    assert not (upstream.folder / "other").exists()
 
 
 def test_conflict_writes_nothing(upstream: SmallUpstream) -> None:

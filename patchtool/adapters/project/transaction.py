@@ -185,9 +185,8 @@ def _recover(root: Path) -> tuple[str, ...]:
     staged_name(root / _JOURNAL).unlink(missing_ok=True)
     if changes := _read(root / _WRITTEN)[0]:
         _finish(root, changes)
-        return (
-            f"an earlier run was killed after it had written {_listed(changes)}: {root.name} is as that run left it",
-        )
+        what = f"an earlier run was killed after it had written {_listed(changes)}"
+        return (f"{what}: {root.name} is as that run left it",)
     changes, folders = _read(root / _JOURNAL)
     if not changes:
         return ()
@@ -197,10 +196,8 @@ def _recover(root: Path) -> tuple[str, ...]:
             safe_join(root, folder).rmdir()
     (root / _JOURNAL).unlink()  # last, so that a kill before it repeats the rollback
     sync_folder(root)
-    note = (
-        f"an earlier run was killed while it wrote {_listed(changes)}; it was rolled back: {root.name} is as before it"
-    )
-    return (note, *kept)
+    what = f"an earlier run was killed while it wrote {_listed(changes)}"
+    return (f"{what}; it was rolled back: {root.name} is as before it", *kept)
 
 
 def _roll_back(root: Path, change: _Change) -> list[str]:
@@ -220,7 +217,7 @@ def _roll_back(root: Path, change: _Change) -> list[str]:
     elif not change.before and now == change.after:
         target.unlink()
     for leftover in (staged_name(target), old):
-        with suppress(FileNotFoundError, NotADirectoryError):
+        if os.path.lexists(leftover):  # False too where no file can have that name
             leftover.unlink()
     return notes
 

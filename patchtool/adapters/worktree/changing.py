@@ -48,14 +48,18 @@ def change_worktree(worktree: Worktree, journal: Journal, plan: PlannedTransitio
     """
     refuse_locked_repository(worktree, plan.transition)
     with uninterrupted():
-        journal.begin(plan.transition, plan.applied, plan.copies)
+        try:
+            journal.begin(plan.transition, plan.applied, plan.copies)
+        except BaseException:
+            journal.cancel()
+            raise
         try:
             changed = change_files(worktree, plan.transition.files, plan.after)
             _change_git(worktree, plan.transition)
+            journal.finish()
         except BaseException:
             roll_back(worktree, journal, plan.transition)
             raise
-        journal.finish()
     return changed
 
 

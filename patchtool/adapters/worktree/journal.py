@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -95,11 +96,12 @@ class Journal:
         self._reserved.unlink(missing_ok=True)
 
     def finish(self) -> None:
-        """Complete the pending change."""
+        """Complete the pending change; where this raises, it is still pending."""
         self.release_space()
         self._pending.replace(self._applied)
-        sync_folder(self.folder)
-        self.remove_leftovers()
+        with suppress(OSError):  # it is complete; the next run removes what is left
+            sync_folder(self.folder)
+            self.remove_leftovers()
 
     def cancel(self) -> None:
         """Forget the pending change, which was rolled back; what was applied before it is applied."""

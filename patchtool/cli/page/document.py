@@ -18,16 +18,14 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
 import patchtool
+from patchtool.cli.reports.words import UNSEEN
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 _SPECIAL = {ord(c): f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}
-# HTML cannot represent these, escaped or not, or browsers obey them instead of showing them.
-_UNPRINTABLE = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufdd0-\ufdef\ufeff"
-    "\ufff9-\ufffb\ufffe\uffff\U000e0000-\U000e007f]"
-)
+# HTML cannot represent noncharacters, escaped or not.
+_UNPRINTABLE = re.compile(f"[{UNSEEN}\ufdd0-\ufdef\ufffe\uffff]")
 
 
 class Section(NamedTuple):

@@ -1,9 +1,9 @@
 "use strict";
 /* Keyboard, filter, links and panel of a section's grid. Upstream's text is only ever set as text, never as markup. */
 const patchtool = (() => {
-  const UNSHOWN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g;
+  const UNSHOWN = /(?![\t\n])[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800\ufff9-\ufffb]/gu;
   const visible = (text) =>
-    String(text).replace(UNSHOWN, (c) => `\u27e8U+${c.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}\u27e9`);
+    String(text).replace(UNSHOWN, (c) => `\u27e8U+${c.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}\u27e9`);
   const make = (tag, kind, ...inner) => {
     const made = document.createElement(tag);
     if (kind) made.className = kind;

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from patchtool.cli.reports.run_summary import blocked_cells, known_failures, measurements, unexpected_cells
 from patchtool.cli.reports.served_tables import served_tables
 from patchtool.cli.reports.text import aligned
-from patchtool.cli.reports.words import counted
+from patchtool.cli.reports.words import counted, escaped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -51,22 +51,17 @@ def _proofs(run: Run, *, color: bool) -> str:
     head, *lines = aligned(rows, colors)
     for index, proof in reversed(list(enumerate(run.proofs))):
         if proof.verdict != "agrees" and proof.detail:
-            lines.insert(index + 1, f"  because {_escaped(proof.detail)}")
+            lines.insert(index + 1, f"  because {escaped(proof.detail, kept='')}")
     return "".join(f"{line}\n" for line in [head, *lines])
 
 
 def _section(title: str, lines: Iterable[str]) -> str:
-    body = "".join(f"  {_escaped(line)}\n" for line in lines)
+    body = "".join(f"  {escaped(line, kept='')}\n" for line in lines)
     return f"{title}:\n{body}" if body else ""
 
 
 def _lines(findings: Iterable[Finding]) -> Iterable[str]:
     return (f"{finding.sentence}: {finding.why}".rstrip(": ") for finding in findings)
-
-
-def _escaped(text: str) -> str:
-    """Keep a terminal from interpreting what upstream printed, and a detail on its line."""
-    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in text)
 
 
 def _numbers(cells: Iterable[CellRecord]) -> Iterable[str]:

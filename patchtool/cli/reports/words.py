@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-# A terminal or a text renderer obeys these instead of showing them: controls, bidirectional overrides, zero widths.
-_INVISIBLE = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff"
-    "\U000e0000-\U000e007f]"
+# A terminal or a text renderer obeys these instead of showing them: controls, bidirectional overrides, zero widths,
+# fillers and variation selectors; Unicode's Default_Ignorable_Code_Point, and Braille's blank.
+UNSEEN = (
+    "\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f"
+    "\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\ud800-\udfff\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
 )
+"""For a character class of a regular expression."""
+_INVISIBLE = re.compile(f"[{UNSEEN}]")
 # Where the locale is C, Python reads each byte of a path such as `ü` as one of these.
 _UNDECODED = re.compile("[\udc80-\udcff]{2,}")
 # The colours that reports use; see `tinted`.
@@ -44,9 +47,13 @@ def is_plain(text: str) -> bool:
     return _INVISIBLE.search(text) is None
 
 
-def escaped(text: str) -> str:
-    """Text of several lines for files and logs, with escapes for what is not printable."""
-    return "".join(c if c.isprintable() or c in "\n\t" else c.encode("unicode_escape").decode() for c in text)
+def escaped(text: str, kept: str = "\n\t") -> str:
+    """Text for files and logs, with escapes for what is not printable, except for the characters that are kept."""
+    return "".join(c if (c.isprintable() and is_plain(c)) or c in kept else _escape(c) for c in text)
+
+
+def _escape(character: str) -> str:
+    return character.encode("unicode_escape").decode()
 
 
 def without_commands(text: str) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from patchtool.domain.alignment import aligned
 from patchtool.domain.draft import Draft, FileChange, UnstatedHunk
+from patchtool.domain.errors import EnvironmentFault
 from patchtool.domain.objects import blob_id
 from patchtool.domain.patch import Judgement, PatchInfo
 from patchtool.domain.ports import Tree
@@ -226,6 +227,8 @@ class _FileDraft:
         text = codemod([(self.path, rule) for rule in rules], several_targets=False)
         try:
             return judge_patch(self.info, load_draft(text), self.tree, None, nearest=False)
+        except EnvironmentFault:
+            raise
         except Exception as error:  # noqa: BLE001 -- what cannot be stated is listed, whatever the reason
             return Judgement(State.CRASHED, "codemod-raised", f"{type(error).__name__}: {error}")
 

@@ -35,8 +35,7 @@ class Trap:
 
     def config(self, *settings: str, file: str = "config") -> None:
         for setting in settings:
-            key, _, value = setting.partition("=")
-            value = value.replace("PROGRAM", str(self.program))
+            key, _, value = setting.replace("PROGRAM", str(self.program)).partition("=")
             self.lab.git(self.root, "config", "--file", str(self.root / ".git" / file), key, value)
 
     def attributes(self, line: str) -> None:
@@ -129,6 +128,19 @@ def _submodule(trap: Trap) -> None:
     (trap.root / "sub/.gitattributes").write_text("* filter=x\n")
 
 
+def _included_if(trap: Trap) -> None:
+    (trap.root / "settings").write_text(
+        f'[filter "x"]\n\tclean = {trap.program}\n[core]\n\tfsmonitor = {trap.program}\n'
+    )
+    trap.attributes("*.py filter=x")
+    trap.config(f"includeIf.gitdir:{trap.root.parent}/**.path=../settings")
+
+
+def _attributes_file(trap: Trap) -> None:
+    (trap.root / "attributes").write_text("* filter=x\n")
+    trap.config(f"core.attributesFile={trap.root / 'attributes'}", "filter.x.clean=PROGRAM")
+
+
 def _alternates(trap: Trap) -> None:
     other = trap.lab.checkout("other")
     (trap.root / ".git/objects/info/alternates").write_text(f"{other / '.git/objects'}\n")
@@ -160,6 +172,14 @@ TRAPS: dict[str, Callable[[Trap], None]] = {
     "pager": _config("core.pager=PROGRAM", "pager.status=PROGRAM", "pager.log=PROGRAM"),
     "editor": _config("core.editor=PROGRAM", "sequence.editor=PROGRAM"),
     "alternate-refs": _alternates,
+    "filter-by-a-condition": _included_if,
+    "attributes-file": _attributes_file,
+    "ask-pass": _config("core.askPass=PROGRAM"),
+    "trailer": _config("trailer.x.key=X", "trailer.x.command=PROGRAM"),
+    "archive-format": _config("tar.x.command=PROGRAM"),
+    "rewritten-url": _promisor(
+        "url.ext::PROGRAM .insteadOf=https:", "remote.origin.url=https://x/y", "protocol.ext.allow=always"
+    ),
     "submodule": _submodule,
 }
 
@@ -180,6 +200,10 @@ SPRINGS = {
     "gpg-ssh": "git -c commit.gpgSign=true commit --allow-empty -m x",
     **dict.fromkeys(("ssh-command", "upload-pack", "remote-helper", "git-proxy", "alternate-refs"), _FETCH),
     "credential-helper": "printf 'protocol=https\\nhost=localhost\\n\\n' | git credential fill",
+    "ask-pass": "printf 'protocol=https\\nhost=localhost\\n\\n' | git credential fill",
+    "trailer": "git commit --allow-empty -m x --trailer x=y",
+    "archive-format": "git archive --format=x HEAD",
+    "rewritten-url": _FETCH,
     "pager": "script -qec 'git log' /dev/null",
     "editor": "git commit --amend",
 }

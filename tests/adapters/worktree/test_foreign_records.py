@@ -205,6 +205,42 @@ def test_record_that_was_changed_in_our_own_folder_is_refused(lab: Lab, name: st
     assert snapshot(root) == before
 
 
+STEPS: dict[str, Callable[[dict[str, Any]], object]] = {
+    "path": lambda change: change["files"][0].__setitem__(0, "python/../../secret"),
+    "path-of-git": lambda change: change["files"][0].__setitem__(0, "python/sglang/.git/config"),
+    "content": lambda change: change["files"][0][1].__setitem__(0, "../../../secret"),
+    "mode": lambda change: change["files"][0][2].__setitem__(1, 0o6755),
+    "negative-mode": lambda change: change["files"][0][2].__setitem__(1, -1),
+    "entry": lambda change: change["files"][0][1].__setitem__(2, ["100644", "HEAD"]),
+    "branch": lambda change: change["branches"].append(["--stdin", "", "0" * 40]),
+    "another-ref": lambda change: change["branches"].append(["refs/tags/v0.5.13", "0" * 40, ""]),
+    "tip": lambda change: change["branches"].append(["refs/heads/main", "HEAD", ""]),
+    "head": lambda change: change["head_after"].__setitem__(0, "refs/heads/../../config"),
+    "head-commit": lambda change: change["head_before"].__setitem__(1, "--exec=x"),
+    "files-of-another-type": lambda change: change.update(files={"a": 1}),
+    "step-of-another-length": lambda change: change["files"].append([A]),
+    "missing": lambda change: change.pop("head_before"),
+    "infinite": lambda change: change["files"][0][1].__setitem__(1, float("inf")),
+}
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_pending_change_that_was_changed_in_our_own_folder_is_refused(lab: Lab, name: str) -> None:
+    root = lab.checkout()
+    write(open_worktree(root, SGLANG), lab.series(), commit=True, branch=BRANCH)
+    state = root / ".git/patchtool"
+    document = json.loads((state / "applied.json").read_bytes())
+    STEPS[name](document["transition"])
+    (state / "applied.json").unlink()
+    (state / "journal.json").write_text(json.dumps(document))
+    before, refs = snapshot(root), lab.git(root, "for-each-ref")
+    for work in (recover, unapply, lambda tree: write(tree, lab.series(), commit=True, branch=BRANCH)):
+        with pytest.raises(Exception, match=r"is refused: it names|cannot be read"):
+            work(open_worktree(root, SGLANG))
+    assert snapshot(root) == before
+    assert lab.git(root, "for-each-ref") == refs
+
+
 def test_records_of_another_user_machine_or_tree_are_foreign(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     root = lab.package(lab.folder / "wheel").parent
     write(open_worktree(root, SGLANG), lab.series(), commit=True, branch=BRANCH)

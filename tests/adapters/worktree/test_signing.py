@@ -53,9 +53,31 @@ def _with_openpgp(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     lab.git(lab.folder, "config", "--global", "user.name", "Person")
 
 
+def _with_x509(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    home = lab.folder / "gnupg"
+    home.mkdir(mode=0o700)
+    monkeypatch.setenv("GNUPGHOME", str(home))
+    (home / "gpgsm.conf").write_text("disable-crl-checks\n")
+    (lab.folder / "certificate").write_text(
+        "Key-Type: RSA\nKey-Length: 2048\nKey-Usage: sign, cert\nSerial: random\n"
+        "Name-DN: CN=Person\nName-Email: person@example.org\n"
+    )
+    made, unprotected = str(lab.folder / "made.pem"), ("--pinentry-mode", "loopback", "--passphrase", "")
+    argv = ["gpgsm", "--batch", *unprotected, "--output", made, "--generate-key", str(lab.folder / "certificate")]
+    subprocess.run(argv, check=True, capture_output=True)
+    subprocess.run(["gpgsm", "--batch", "--import", made], check=True, capture_output=True)
+    listed = subprocess.run(["gpgsm", "-K", "--with-colons"], check=True, capture_output=True, text=True).stdout
+    fingerprint = next(line.split(":")[9] for line in listed.splitlines() if line.startswith("fpr:"))
+    (home / "trustlist.txt").write_text(f"{fingerprint} S relax\n")
+    subprocess.run(["gpgconf", "--kill", "gpg-agent"], check=True)
+    for name, value in (("gpg.format", "x509"), ("user.email", "person@example.org"), ("user.name", "Person")):
+        lab.git(lab.folder, "config", "--global", name, value)
+
+
 FORMATS = [
     pytest.param(_with_ssh, marks=pytest.mark.skipif(not shutil.which("ssh-keygen"), reason="no OpenSSH"), id="ssh"),
     pytest.param(_with_openpgp, marks=pytest.mark.skipif(not shutil.which("gpg"), reason="no GnuPG"), id="openpgp"),
+    pytest.param(_with_x509, marks=pytest.mark.skipif(not shutil.which("gpgsm"), reason="no gpgsm"), id="x509"),
 ]
 
 
