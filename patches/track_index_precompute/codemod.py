@@ -94,13 +94,19 @@ class TrackIndexPrecompute(SemanticPatch):
                         TRACKED_ = GATHERED_
                         STATES_[METADATA_.conv_states_mask_indices] = TRACKED_
                     """,
-                    GATHERED_=holds("METADATA_.track_conv_indices"),
+                    GATHERED_=one_of(
+                        "MIXED_[:, METADATA_.track_conv_indices].transpose(0, 1)",
+                        "MIXED_[METADATA_.track_conv_indices]",
+                    ),
                     STATES_=one_of("CACHE_.conv[NUMBER_].transpose(1, 2)", "CACHE_.conv[NUMBER_]"),
                 ),
             ),
             never=(
                 never("the layer still reads the mask itself", "ANY_.mamba_track_mask"),
                 never("the layer looks the slots up itself", "self.PREPARE_(*ARGUMENTS_)"),
+                never("the layer resets a tensor", "ANY_.zero_()"),
+                never("the layer fills a tensor", "ANY_.fill_(VALUE_)"),
+                never("the layer overwrites a tensor", "ANY_[:] = VALUE_"),
             ),
         ),
         Rule(

@@ -96,6 +96,12 @@ DEAD = [
 ]  # fmt: skip
 
 OTHER_VALUES = [
+    (TRACK_INDEX, "rows-sorted", [edit("qkv[metadata.track_conv_indices]", "qkv[metadata.track_conv_indices].sort()[0]")], REFUSED),
+    (TRACK_INDEX, "rows-of-zero", [edit("qkv[metadata.track_conv_indices]", "qkv[torch.zeros_like(metadata.track_conv_indices)]")], REFUSED),
+    (TRACK_INDEX, "without-the-last-row", [edit("] = window", "] = window[:-1]")], REFUSED),
+    (TRACK_INDEX, "absolute-values", [edit("] = window", "] = window.abs()")], REFUSED),
+    (TRACK_INDEX, "indices-shifted", [edit("metadata.track_conv_indices]", "metadata.track_conv_indices - 1]")], REFUSED),
+    (TRACK_INDEX, "window-halved", below(WINDOW, "window = window * 0.5"), REFUSED),
     (TRACK_INDEX, "slots-shifted", [edit("conv[metadata.conv_states_mask_indices]", "conv[metadata.conv_states_mask_indices + 1]")], REFUSED),
     (TRACK_INDEX, "slots-flipped", [edit("conv[metadata.conv_states_mask_indices]", "conv[metadata.conv_states_mask_indices.flip(0)]")], REFUSED),
     (TRACK_INDEX, "window-changed-by-a-view", below(WINDOW, "view = window[:]", "view.zero_()"), REFUSED),
@@ -129,6 +135,9 @@ OTHER_VALUES = [
 ]  # fmt: skip
 
 UNDONE = [
+    (TRACK_INDEX, "states-zeroed", below(STORED, "conv.zero_()"), REFUSED),
+    (TRACK_INDEX, "states-filled", below(STORED, "conv.view(-1).fill_(0)"), REFUSED),
+    (TRACK_INDEX, "states-overwritten", below(STORED, "conv[:] = 0"), REFUSED),
     (TRACK_INDEX, "slots-zeroed", below(LOOK_UP, "self.forward_metadata.conv_states_mask_indices.zero_()"), REFUSED),
     (TRACK_INDEX, "slots-zeroed-in-the-layer", below(STORED, "metadata.conv_states_mask_indices.zero_()"), REFUSED),
     (TRACK_INDEX, "slots-filled-by-item", below(LOOK_UP, "self.forward_metadata.conv_states_mask_indices[:] = 0"), REFUSED),
