@@ -28,6 +28,7 @@ class Edit:
         reason: A short code.
         detail: The explanation of a conflict.
         how: How it was carried; empty for neighbours that are as they were.
+        near: A line of the target beside it, for an edit that has no lines there.
         rewrites: For an import: whether a statement of the target is written anew.
     """
 
@@ -42,6 +43,7 @@ class Edit:
     detail: str = ""
     how: str = ""
     rewrites: bool = False
+    near: int = 0
 
     @property
     def is_import(self) -> bool:
@@ -92,7 +94,7 @@ class Hunk:
 
     def target_line(self) -> int:
         """The line of the target that it is about, or 0."""
-        return self.line or next((i.line for e in self.edits for i in e.theirs), 0)
+        return self.line or next((i.line for e in self.edits for i in e.theirs), self.edits[0].near)
 
 
 def _span(items: Sequence[Item]) -> str:

@@ -84,7 +84,8 @@ class Gap:
     def edit(self) -> Edit:
         """The stretch as one edit."""
         kept = [line for item in self.theirs for line in self.lines(item)]
-        return Edit(self.scope, self.old, self.ours, self.theirs, kept)
+        beside = self.v.target[max(self.s.n0 - 1, 0)].line if self.v.target else 0
+        return Edit(self.scope, self.old, self.ours, self.theirs, kept, near=beside)
 
     def lines(self, item: Item) -> list[str]:
         """The lines of an item of the target, with the imports before it."""

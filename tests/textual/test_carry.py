@@ -219,3 +219,9 @@ def test_ten_thousand_equal_lines_are_merged_at_once(equal: str) -> None:
     base = equal * 10_000
     carried = carry(base, base + "y = 1\n", "z = 1\n" + base, "m.py")
     assert carried.data == ("z = 1\n" + base + "y = 1\n").encode()
+
+
+def test_a_deletion_that_landed_names_the_line_beside_it() -> None:
+    base, patched = STEPS, STEPS.replace("    check(x)\n", "")
+    carried = carry(base, patched, patched.replace("y = two(a)", "y = two(a)  # here") + "\nZ = 1\n")
+    assert [(hunk.outcome, hunk.line) for hunk in carried.hunks] == [(CarryOutcome.LANDED, 2)]
