@@ -356,6 +356,7 @@ def test_an_exported_semantic_patch_is_a_text_patch(upstream: SmallUpstream) -> 
         ('title = "t"\n', "author is missing"),
         (TOML.format(title="t") + 'targets = ["python/sglang/a.py"]\n', "unknown key 'targets' of a text patch"),
         (TOML.format(title="t").replace("2024-05-06T07:08:09+02:00", "yesterday"), "'yesterday' is not a date"),
+        (TOML.format(title="t").replace("2024-05-06", "2024-13-06"), "'2024-13-06T07:08:09+02:00' is not a date"),
         (TOML.format(title="t") + 'kind = "semantic"\n', "the kind is 'text'"),
         (TOML.format(title="t") + 'base = "newest"\n', "is not a release"),
     ],
