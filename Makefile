@@ -7,7 +7,7 @@
 # make fuzz        judge 10,000 random mutants of the patches' targets, and give every reader mutated input, 100,000 in
 #                  all; some hours on one core
 # make carry       carry series of Debian's patches to newer upstreams, beside git am -3; fetches some 200 MB
-# make emulated    run the emulated tests and the test matrix on the pinned release
+# make emulated    run the test matrix on the pinned release; `make test TESTS="tests/emulation tests/matrix"` tests the tool itself
 #
 # No target needs root. Variables:
 #   PYTHON=python3.11   the interpreter that creates .venv
@@ -32,6 +32,7 @@ TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
 
 apply: .venv/ready-run
 	$(BIN)/patchtool apply
+	@echo "the command is $(BIN)/patchtool; $(BIN)/patchtool --install-completion completes its names"
 
 test: .venv/ready-dev $(if $(filter yes,$(EMULATED)),.venv/ready-emulated)
 	$(BIN)/python -m pytest -n auto $(TESTS)
@@ -60,7 +61,6 @@ crash: .venv/ready-dev
 	$(BIN)/python -m tests.faults.test_faults
 
 emulated: .venv/ready-emulated
-	$(BIN)/python -m pytest tests/emulation tests/matrix
 	$(BIN)/patchtool test
 
 # A stamp is written last, so that a failed set-up runs again.

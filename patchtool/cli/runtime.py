@@ -50,6 +50,10 @@ def session() -> Session:
 
 def show(report: Report, *, markdown: bool = False) -> int:
     """Print a report and give its exit code."""
+    if options.output.quiet and not options.output.json:
+        from patchtool.workflow.session import NO_PROJECT
+
+        output.show_waiting(quiet=NO_PROJECT not in report.notes)(NO_PROJECT)  # whose series it is, always matters
     return output.show(report, options.output, markdown=markdown)
 
 

@@ -7,6 +7,7 @@ from patchtool.domain.kinds import kind_of
 from patchtool.domain.report import Report
 from patchtool.domain.state import State
 from patchtool.workflow.session import Session
+from patchtool.workflow.unfinished import unfinished
 
 _RUN = "a codemod is code, and check ran those of this series as you; --no-exec leaves them out"
 _NOT_RUN = "codemods, their templates and cases were not checked: --no-exec forbids to run them"
@@ -30,9 +31,9 @@ def check(session: Session) -> Report:
         for c in kind_of(info.source_file).check(info)
     ]
     findings += [
-        {"where": f"patches/{info.name}/patch.toml", "problem": f"left of the draft: {text}"}
+        {"where": f"{file}:{line}".removesuffix(":0").replace(root, ""), "problem": f"left of the draft: {text}"}
         for info in patches
-        for text in info.unfinished
+        for file, line, text in unfinished(info)
     ]
     notes = [*session.notes(), _NOT_RUN if session.no_exec else _RUN]
     notes += [*(f"{finding['where']}: {finding['problem']}" for finding in findings)]

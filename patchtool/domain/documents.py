@@ -335,6 +335,13 @@ class Unstated(TypedDict):
     reason: str
 
 
+class Init(Document):
+    """``init``."""
+
+    result: Result
+    files: list[str]
+
+
 class New(Document):
     """``new``."""
 
@@ -379,6 +386,7 @@ DOCUMENTS = (
     Test,
     Export,
     Verify,
+    Init,
     Refresh,
     New,
     Import,

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import ast
 import keyword
-import re
 import traceback
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
@@ -51,10 +50,7 @@ def lint(info: PatchInfo) -> list[Diagnostic]:
     path = Path(info.source_file)
     try:
         tree = ast.parse(path.read_bytes())
-        left = [
-            Diagnostic(info.source_file, line, "todo-left", f"left of the draft: {text}") for line, text in _todo(tree)
-        ]
-        return [*left, *_lint(info, tree, load_codemod(info.source_file), path.parent)]
+        return _lint(info, tree, load_codemod(info.source_file), path.parent)
     except SyntaxError as error:
         return [Diagnostic(info.source_file, error.lineno or 1, "codemod-unusable", error.msg)]
     except CodemodError as error:
@@ -71,15 +67,6 @@ def _raised_at(info: PatchInfo, error: BaseException) -> int:
     causes = [error, *(cause for cause in (error.__cause__,) if cause)]
     calls = [call for cause in causes for call in traceback.extract_tb(cause.__traceback__)]
     return next((call.lineno or 1 for call in reversed(calls) if call.filename == info.source_file), 1)
-
-
-def _todo(tree: ast.Module) -> Iterator[tuple[int, str]]:
-    """What `patchtool new` left for the author, by line: texts that start with TODO, and a hole TODO_ in a template."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            text = node.value.strip()
-            if text.startswith("TODO") or re.search(r"\bTODO_\b", text):
-                yield node.lineno, text.partition("\n")[0]
 
 
 def _lint(info: PatchInfo, tree: ast.Module, patch: type[SemanticPatch], folder: Path) -> list[Diagnostic]:

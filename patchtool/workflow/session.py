@@ -27,6 +27,9 @@ Progress = Callable[[str, int, int], None]
 """Called with what is under way, how much of it is done and how much there is: bytes, releases or cells."""
 
 
+NO_PROJECT = "no project here: this is the series that ships with patchtool"
+
+
 def _no_progress(what: str, done: int, total: int) -> None:
     pass
 
@@ -144,7 +147,7 @@ class Session:
 
     def notes(self) -> tuple[str, ...]:
         """What the user should know about where the series and upstream came from."""
-        packaged = ("no project here: this is the series that ships with patchtool",) if self.project.packaged else ()
+        packaged = (NO_PROJECT,) if self.project.packaged else ()
         return (*packaged, *dict.fromkeys(self.remarks))
 
 

@@ -150,6 +150,12 @@ class SmallUpstream:
         output = self._capsys.readouterr()
         return Outcome(code, output.out, output.err)
 
+    def faults(self, name: str) -> list[str]:
+        """What `check` finds in a patch, but for what its draft leaves to the author."""
+        found = self.run("check", "--json").document["findings"]
+        own = [finding["problem"] for finding in found if finding["where"].startswith(f"patches/{name}/")]
+        return [problem for problem in own if not problem.startswith("left of the draft: ")]
+
     def written(self) -> dict[str, bytes]:
         """Every file of the project that a rebase may write."""
         names = ("upstream-pin.txt", "patches/series.lock", "CHANGELOG.md")

@@ -64,7 +64,7 @@ def test_drafted_patch_gives_the_tree_of_git_apply(change: Change, small: SmallU
     made = small.run("new", "drafted", "--from", str(source))
     assert made.code == 0, made.err
     assert "not stated" not in made.out
-    assert "patches/drafted" not in small.run("check").out
+    assert small.faults("drafted") == []
     shown = small.run("diff", "--patch", "drafted")
     assert shown.code == 0, shown.err
     for name, diff in (("ours", shown.out), ("theirs", source.read_text())):

@@ -2,15 +2,41 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from patchtool.cli import completion
+from patchtool.cli import completion, runtime
 from patchtool.cli.runtime import path, session, show
 from patchtool.cli.verbs.parameters import Names, Verb
 
 verbs = typer.Typer()
+
+
+@verbs.command(cls=Verb, epilog="Example: patchtool init my-fork --release v0.5.13")
+def init(
+    folder: Annotated[str, typer.Argument(metavar="[DIR]", help="The new project's folder, default here.")] = ".",
+    release: Annotated[
+        str | None,
+        typer.Option(
+            "--release", metavar="RELEASE", autocompletion=completion.releases, help="What to pin, default latest."
+        ),
+    ] = None,
+    installed: Annotated[
+        bool, typer.Option("--installed", help="Pin what this Python runs, or that of --python.")
+    ] = False,
+    python: Annotated[
+        str | None, typer.Option("--python", metavar="FILE", help="The interpreter for --installed.")
+    ] = None,
+) -> int:
+    """Create a project, with a pin and an empty series."""
+    from patchtool.commands.init import init as command
+
+    runtime.exclude("--installed finds the release itself", installed=installed or python, release=release)
+    interpreter = python or (sys.executable if installed else None)
+    return show(command(session(), Path(folder), release=release or "latest", installed=interpreter))
 
 
 @verbs.command(cls=Verb, epilog="Example: patchtool refresh mtp_tracking")

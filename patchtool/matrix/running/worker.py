@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
 Reply = dict[str, object]
 _INSTALL_HINTS = {
-    "torch": f": pip install '{DISTRIBUTION}[emulated]'",
+    # PyPI's torch for Linux depends on CUDA packages of several GB
+    "torch": f": pip install torch --index-url https://download.pytorch.org/whl/cpu, then '{DISTRIBUTION}[emulated]'",
     # its dependency on triton would replace triton-ascend
     "xgrammar": ": pip install --no-deps xgrammar",
 }
