@@ -164,9 +164,7 @@ def _report(
     notes: Sequence[str],
 ) -> Report:
     drafts = [patch.info.name for patch in rendering.patches if patch.info.unfinished]
-    if drafts:
-        notes = [*notes, *(f"{name} is a draft, its patch.toml has TODOs: patchtool check" for name in drafts)]
-        code = max(code, ExitCode.FINDINGS)
+    notes = [*notes, *(f"{name} is a draft, its patch.toml has TODOs: patchtool check" for name in drafts)]
     diff = rendering_diff(rendering, tree) if options.diff else ""
     result = None
     if written is not None:

@@ -57,7 +57,7 @@ def _installed_release(session: Session, python: str) -> Release:
     from patchtool.adapters.worktree.running import ask_interpreter  # late: a tree's only
     from patchtool.workflow.worktrees import open_read_only
 
-    running = ask_interpreter(python, session.project.pin.project, ())
+    running = ask_interpreter(python, session.project.package, ())
     release = open_read_only(session, running.package.parent).release
     if release is None or release.commit:
         raise EnvironmentFault(
