@@ -20,11 +20,19 @@ from libcst.codemod import (
 import patchtool.codemods
 from patchtool.adapters.project.project import open_project
 from patchtool.domain.release import Release
+from patchtool.domain.state import State
 from patchtool.workflow.rendering import render
 from tests.semantic.trees import WheelTree
 
 ROOT = Path(__file__).parents[1]
-COMMANDS = ("SsmIndexLayout", "MtpTracking", "KvCopyOverride", "TrackIndexPrecompute")
+COMMANDS = (
+    "SsmIndexLayout",
+    "MtpTracking",
+    "KvCopyOverride",
+    "TrackIndexPrecompute",
+    "VerifyCowGuard",
+    "MtpCommitFirstStep",
+)
 LAYOUTS = {"0.5.11": "", "0.5.12": "python", "0.5.13": "lib/python3.11/site-packages", "0.5.14": "python"}
 
 
@@ -47,7 +55,9 @@ def test_the_commands_write_what_apply_writes(version: str, wheel: Callable[[str
         file.write_bytes(before[path])
     rendering = render(patches, tree, Release(version))
     assert len(files) > 4, "LibCST uses worker processes from five files on"
-    for command, report in zip(COMMANDS, rendering.patches):
+    for command, report in zip(COMMANDS, rendering.patches, strict=True):
+        if report.judgement.state is State.ABSENT:
+            continue  # a command is not told which release its files are of
         done = codemod(command, *files.values())
         assert done.returncode == 0, done.stderr
         if not report.judgement.contents:
