@@ -202,6 +202,10 @@ LISTED = frozenset(
     {
         ("false landed", "track_index_precompute", "changed before"),
         ("false landed", "track_index_precompute", "early exit"),
+        ("false landed", "track_index_precompute", "around"),
+        ("false landed", "mtp_tracking", "changed before"),
+        ("wrong edit", "mtp_tracking", "changed before"),
+        ("wrong edit", "mtp_tracking", "changed behind"),
     }
 )
 """Wrong verdicts that are known, as outcome, patch and kind of change; the reasons are in ADR 22."""
