@@ -32,6 +32,7 @@ class BatchFactory:
         self._classes = import_srt("model_executor.forward_batch_info")
         algorithms = import_srt("speculative.spec_info").SpeculativeAlgorithm
         self._algorithm = algorithms.EAGLE if speculative else algorithms.NONE
+        self._captured: dict[tuple[int, int], dict[str, Tensor]] = {}
 
     def prefill(self, rows: Sequence[int], lengths: Sequence[int], prefixes: Sequence[int], **tracking: Tensor) -> Any:
         """Create a batch of prompts.
@@ -77,11 +78,44 @@ class BatchFactory:
         )
 
     def prepare(self, batch: Any, *, graph: bool) -> None:
-        """Let the backend compute its metadata through the entry point that this release has for it."""
-        backend = self._backend
+        """Let the backend compute its metadata through the entry point that this release has for it.
+
+        With ``graph`` the backend's metadata then has the tensors that it had when a graph of this size was captured,
+        because a graph goes on to read these: what a replay writes elsewhere does not reach it.
+        """
         if not graph:
-            backend.init_forward_metadata(batch)
-        elif hasattr(backend, "init_forward_metadata_out_graph"):
+            self._backend.init_forward_metadata(batch)
+            return
+        tokens = getattr(batch.spec_info, "draft_token_num", 1)
+        if (batch.batch_size, tokens) not in self._captured:
+            self._captured[batch.batch_size, tokens] = self._capture(batch, tokens)
+        self._replay(batch)
+        for name, tensor in self._captured[batch.batch_size, tokens].items():
+            setattr(self._backend.forward_metadata, name, tensor)
+
+    def _capture(self, batch: Any, tokens: int) -> dict[str, Tensor]:
+        """Let the backend prepare a capture; the tensors of its metadata, by name."""
+        backend = self._backend
+        if hasattr(backend, "init_forward_metadata_out_graph"):
+            backend.init_forward_metadata_out_graph(batch, in_capture=True)
+        else:
+            backend.init_forward_metadata_capture_cuda_graph(
+                batch.batch_size,
+                batch.batch_size * tokens,
+                batch.req_pool_indices,
+                batch.seq_lens,
+                None,
+                batch.forward_mode,
+                batch.spec_info,
+            )
+        captured = {name: value for name, value in vars(backend.forward_metadata).items() if isinstance(value, Tensor)}
+        if (slots := captured.get("mamba_cache_indices_gdn")) is not None:
+            slots.fill_(0)  # as an earlier replay may leave it, so that every replay must write the whole of it
+        return captured
+
+    def _replay(self, batch: Any) -> None:
+        backend = self._backend
+        if hasattr(backend, "init_forward_metadata_out_graph"):
             backend.init_forward_metadata_out_graph(batch, in_capture=False)
         else:
             backend.init_forward_metadata_replay_cuda_graph(

@@ -82,14 +82,19 @@ def mutated(mutant: Mutant, files: Mapping[str, bytes]) -> dict[str, bytes]:
 
 
 def mutant_cells(series: SeriesStates, tests: Sequence[Test], mutants: Iterable[Mutant]) -> tuple[Cell, ...]:
-    """Cells for the tests of each mutant's patch; their subset ends with the mutant's label."""
+    """Cells for the tests of each mutant's patch and random ones that need it; their subset ends with the label."""
     return tuple(
         Cell(series.release, (*series.with_required(mutant.patch), mutant.label), Tier.EMULATED, test)
         for mutant in mutants
         if mutant.patch in series.applied
         for test in tests
-        if test.owner == mutant.patch
+        if test.owner == mutant.patch or _is_random_test_of(mutant.patch, test, series)
     )
+
+
+def _is_random_test_of(patch: str, test: Test, series: SeriesStates) -> bool:
+    random = test.name.startswith("random_")
+    return random and patch in test.needs and set(test.needs) <= {*series.with_required(patch)}
 
 
 def mutant_results(results: Sequence[CellResult]) -> tuple[MutantResult, ...]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from patchtool.matrix.cell import Cell, CellResult, Outcome, Tier
+from patchtool.matrix.planning.served_models import MOST_RUNS
 from patchtool.matrix.running.executors import node
 from patchtool.matrix.running.executors.bundle import Bundle, pack_code, pack_tree
 from patchtool.matrix.running.executors.remote import Payload
@@ -181,7 +182,7 @@ def _longest_silence(pending: _PendingBatch, options: RunOptions) -> float:
     """Seconds until a running batch must have reported something."""
     timeouts = [cell.timeout or options.timeout for cell in pending.left.values()] or [options.timeout]
     if pending.batch.tier is Tier.NPU:
-        return _SERVED_ROW + 2 * sum(timeouts)
+        return _SERVED_ROW + 2 * MOST_RUNS * sum(timeouts)
     return options.import_timeout + max(timeouts)
 
 

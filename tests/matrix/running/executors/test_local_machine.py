@@ -117,6 +117,15 @@ def test_batch_requires_the_devices_of_its_cells() -> None:
     assert sizes == {1: 2, 2: 2}
 
 
+def test_each_served_model_is_a_batch_of_its_own() -> None:
+    cells = [
+        cell(f"{model}::gsm8k-{n}[graph]", tier=Tier.NPU) for n in range(2 * MIN_BATCH) for model in ("one", "two")
+    ]
+    batches = make_batches(cells, 8)
+    assert [{each.test.function.partition("::")[0] for each in batch.cells} for batch in batches] == [{"one"}, {"two"}]
+    assert sum(len(batch.cells) for batch in batches) == len(cells)
+
+
 def test_unknown_executor_is_rejected() -> None:
     with pytest.raises(InputError, match="not an executor"):
         create_executor("slurm", ExecutorSettings())
