@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _ASLEEP = ("S", "T", "t", "Z", "X", "I")
 _STATE, _USER, _SYSTEM = 0, 11, 12
 """Positions in ``/proc/PID/stat`` after the name."""
-_SLOWEST = 50
+SLOWEST = 50
 """Where nothing is known of a process, and where it waits for ever: so many times longer on the clock is too long."""
 
 
@@ -48,7 +48,7 @@ class OwnTime:
         passed = now - self._sampled
         self._spent += passed if asleep else min(passed, max(0.0, computed - self._computed))
         self._sampled, self._computed = now, computed
-        return self._spent > limit or now - self._started > _SLOWEST * limit
+        return self._spent > limit or now - self._started > SLOWEST * limit
 
 
 def _activity(pid: int) -> tuple[float, bool]:

@@ -14,6 +14,7 @@ from patchtool.matrix.planning.served_models import MOST_RUNS
 from patchtool.matrix.running.executors import node
 from patchtool.matrix.running.executors.bundle import Bundle, pack_code, pack_tree
 from patchtool.matrix.running.executors.remote import Payload
+from patchtool.matrix.running.own_time import SLOWEST
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -183,7 +184,8 @@ def _longest_silence(pending: _PendingBatch, options: RunOptions) -> float:
     timeouts = [cell.timeout or options.timeout for cell in pending.left.values()] or [options.timeout]
     if pending.batch.tier is Tier.NPU:
         return _SERVED_ROW + 2 * MOST_RUNS * sum(timeouts)
-    return options.import_timeout + max(timeouts)
+    # the node's own limits leave out what a process waits for a CPU, and end it only after so many times as long
+    return SLOWEST * (options.import_timeout + max(timeouts))
 
 
 def _summary(error: Exception) -> str:
