@@ -118,9 +118,8 @@ def test_batch_requires_the_devices_of_its_cells() -> None:
 
 
 def test_each_served_model_is_a_batch_of_its_own() -> None:
-    cells = [
-        cell(f"{model}::gsm8k-{n}[graph]", tier=Tier.NPU) for n in range(2 * MIN_BATCH) for model in ("one", "two")
-    ]
+    names = [f"{model}::gsm8k-{number}[graph]" for number in range(2 * MIN_BATCH) for model in ("one", "two")]
+    cells = [cell(name, tier=Tier.NPU) for name in names]
     batches = make_batches(cells, 8)
     assert [{each.test.function.partition("::")[0] for each in batch.cells} for batch in batches] == [{"one"}, {"two"}]
     assert sum(len(batch.cells) for batch in batches) == len(cells)
