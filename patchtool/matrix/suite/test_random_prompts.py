@@ -19,8 +19,6 @@ LENGTH = 64  # one whole chunk: the only length that is tracked here
 SIZES = (1, 2, 3, 1, 5, 2, 1, 4, 2, MOST)
 OF_THE_MASK = 2
 """Times that upstream's metadata asks whether any request is tracked."""
-OF_THE_METADATA = OF_THE_MASK + 20
-"""Syncs that upstream's metadata takes on every release: 10 selections by mask, and as many copies, for the chunks."""
 
 
 class Prompts:
@@ -92,10 +90,12 @@ def test_the_host_waits_once_per_batch_and_in_no_layer() -> None:
     for size in (8, 1, 3):
         in_metadata, in_layers = prompts.run(size)
         assert_equal(f"host syncs in the layers, {size} requests", dict(in_layers.calls), {})
-        syncs = in_metadata.calls.total()
+        # upstream's metadata finds the chunks to track by selections of what it copied to the host just before
+        syncs = in_metadata.calls.total() - 2 * in_metadata.calls["cpu"]
         record(**{f"syncs per batch of {size} requests": syncs})
-        if syncs > OF_THE_METADATA + 1:
-            raise MismatchError(f"host syncs per batch of {size}: got {syncs}, want {OF_THE_METADATA} and one")
+        if syncs > OF_THE_MASK + 1:
+            calls = dict(in_metadata.calls)
+            raise MismatchError(f"host syncs per batch of {size}: got {syncs}, want {OF_THE_MASK} and one: {calls}")
     for mask, most in (({}, 0), (tracking_of([False] * 4, [9, 10, 11, 12]), OF_THE_MASK)):
         syncs = prompts.prepare([8] * 4, mask).calls.total()
         if syncs > most:
