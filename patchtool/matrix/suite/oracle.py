@@ -47,7 +47,8 @@ def stored_by_verify(slots: Sequence[int], rows: Sequence[Array], intermediate: 
     for row, states in enumerate(rows):
         for step in range(drafts):
             flat[:, slots[row * drafts + step]] = states[:, step]
-    return flat.reshape(intermediate.shape)
+    stored: Array = flat.reshape(intermediate.shape)
+    return stored
 
 
 def committed(

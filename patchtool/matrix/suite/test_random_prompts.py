@@ -46,7 +46,8 @@ class Prompts:
         windows = self.harness.states.conv
         before = windows.clone()
         in_metadata = self.prepare(lengths, tracking_of(mask, tracked))
-        with HostSyncs() as in_layers:
+        in_layers = HostSyncs()
+        with in_layers:
             self.harness.forward(self.batch, LayerInputs.concat(*prompts))
         for slot, prompt, is_tracked in zip(tracked, prompts, mask, strict=True):
             want = before[:, slot]
@@ -59,7 +60,8 @@ class Prompts:
         """Prepare a batch of prompts; the host syncs that this takes."""
         count = len(lengths)
         self.batch = self.harness.batches.prefill(range(1, count + 1), lengths, [0] * count, **tracking)
-        with HostSyncs() as syncs:
+        syncs = HostSyncs()
+        with syncs:
             self.harness.batches.prepare(self.batch, graph=False)
         return syncs
 
