@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 LOCK_TIMEOUT = 60.0
 """Seconds to wait for another run, unless the user says otherwise."""
 _POLL = 0.05
-_SCRATCH = ".patchtool-scratch-"
 
 
 def _say_nothing(_: str) -> None:
@@ -151,7 +150,7 @@ def _open_alone(path: Path) -> int:
         with suppress(FileExistsError):
             handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
             fcntl.flock(handle, fcntl.LOCK_EX)
-            if _is_at(handle, path):
+            if is_at(handle, path):
                 return handle
             os.close(handle)  # another process took it for a leftover in between
         _remove_leftover(path)
@@ -166,13 +165,14 @@ def _remove_leftover(path: Path) -> None:
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX)
-            if _is_at(handle, path):
+            if is_at(handle, path):
                 path.unlink()
         finally:
             os.close(handle)
 
 
-def _is_at(handle: int, path: Path) -> bool:
+def is_at(handle: int, path: Path) -> bool:
+    """Whether an open file is still the one at a path."""
     try:
         return os.path.samestat(os.fstat(handle), path.stat())
     except FileNotFoundError:
@@ -241,48 +241,6 @@ def locked(path: Path, timeout: float = LOCK_TIMEOUT, *, shared: bool = False) -
         os.close(handle)
 
 
-@contextmanager
-def scratch_folder(parent: Path | None = None) -> Iterator[Path]:
-    """Make a folder for temporary files, removed at the end; those of killed runs in the same place are removed first.
-
-    Args:
-        parent: It is created if it is missing; by default the system's folder for temporary files.
-    """
-    import shutil
-
-    if parent is None:
-        import tempfile  # late: its import takes longer than a cached verb may take
-
-        parent = Path(tempfile.gettempdir())
-    parent.mkdir(parents=True, exist_ok=True)
-    for leftover in parent.glob(f"{_SCRATCH}*"):
-        if (handle := _lock_free_folder(leftover)) is not None:
-            shutil.rmtree(leftover, ignore_errors=True)
-            os.close(handle)
-    handle = None
-    while handle is None:
-        folder = parent / f"{_SCRATCH}{os.urandom(6).hex()}"
-        folder.mkdir(mode=0o700)
-        handle = _lock_free_folder(folder)  # None if another run took it for a leftover in between
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-        os.close(handle)
-
-
-def _lock_free_folder(folder: Path) -> int | None:
-    """Lock a folder that no process has locked, and give the handle; None if it is locked, gone or of another user."""
-    with suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
-        with suppress(OSError):
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if _is_at(handle, folder):
-                return handle
-        os.close(handle)
-    return None
-
-
 def _acquire(path: Path, timeout: float, kind: int) -> int:
     deadline, told = time.monotonic() + timeout, False
     while True:
@@ -290,7 +248,7 @@ def _acquire(path: Path, timeout: float, kind: int) -> int:
         handle = os.open(path, flags | os.O_CLOEXEC, 0o644)
         try:
             fcntl.flock(handle, kind | fcntl.LOCK_NB)
-            if _is_at(handle, path):  # else the holder before us removed it
+            if is_at(handle, path):  # else the holder before us removed it
                 handle, acquired = -1, handle
                 return acquired
         except OSError as error:

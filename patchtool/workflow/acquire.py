@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from patchtool.adapters.files import scratch_folder
+from patchtool.adapters.scratch import scratch_folder
 from patchtool.adapters.store.records import StoredRelease
 from patchtool.adapters.upstreams import Artifact, Upstream, index_hashes, open_upstream, pinned, sha256_of
 from patchtool.domain.errors import EnvironmentFault

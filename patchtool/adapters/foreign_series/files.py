@@ -8,10 +8,11 @@ from email.utils import parsedate_to_datetime
 from pathlib import Path
 
 from patchtool.adapters.diff_text import head_of, read_mail, split_diff
-from patchtool.adapters.files import safe_join, scratch_folder
+from patchtool.adapters.files import safe_join
 from patchtool.adapters.foreign_files import read_regular
 from patchtool.adapters.git.plumbing import sealed_environment
 from patchtool.adapters.process import run
+from patchtool.adapters.scratch import scratch_folder
 from patchtool.domain.errors import InputError
 from patchtool.domain.foreign_patch import ForeignPatch, ForeignSeries
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from patchtool.adapters.files import scratch_folder
 from patchtool.adapters.git.plumbing import REGULAR, Git
+from patchtool.adapters.scratch import scratch_folder
 from patchtool.domain.errors import RefusedError
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from patchtool.adapters import process
-from patchtool.adapters.files import scratch_folder
+from patchtool.adapters.scratch import scratch_folder
 
 
 def merge(base: bytes, ours: bytes, theirs: bytes) -> bytes | None:

@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from patchtool.adapters.diff_text import split_diff
-from patchtool.adapters.files import scratch_folder
 from patchtool.adapters.git.plumbing import Git
+from patchtool.adapters.scratch import scratch_folder
 from patchtool.domain.objects import MISSING
 from patchtool.domain.text_patch import FileChange, TextChange
 

@@ -5,12 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import re
 import shutil
-import stat
 import time
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
 from patchtool.adapters.files import LOCK_TIMEOUT, atomic_write, locked, uninterrupted
@@ -23,6 +21,7 @@ from patchtool.adapters.git.commits import (
     final_contents,
     import_stream,
 )
+from patchtool.adapters.git.output_record import RECORD, OutputRecord, read_output_record
 from patchtool.adapters.git.plumbing import REGULAR, Git
 from patchtool.adapters.identity import is_signed, sign
 from patchtool.domain.errors import EnvironmentFault, RefusedError
@@ -32,37 +31,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-_RECORD = "patchtool.json"
 _HINT = "make room there, or choose another folder with --output"
-_PROGRAMS = re.compile(rb"\[\s*(filter|include|includeif)\b", re.IGNORECASE)
 # Running the tree must not make it look edited.
 _EXCLUDE = b"__pycache__/\n*.pyc\n"
-
-
-@dataclass(frozen=True)
-class _Record:
-    """What a run built, stored in the git directory.
-
-    Args:
-        key: Hash of everything it was built from.
-        branch: Short name.
-        commits: Ids of the patches' commits.
-        head: The last of them, or the upstream commit.
-        tree: Its tree.
-        signature: Of all this by the user who built it; a record that came from elsewhere has none that is valid.
-    """
-
-    key: str
-    branch: str
-    commits: tuple[str, ...]
-    head: str
-    tree: str
-    signature: str = ""
-
-    @property
-    def signed(self) -> bytes:
-        """What the signature is of."""
-        return json.dumps({**asdict(self), "signature": ""}, sort_keys=True).encode()
 
 
 def write_output(
@@ -145,7 +116,7 @@ def _build_folders(dest: Path) -> tuple[Path, Path]:
 
 def _up_to_date(dest: Path, key: str) -> WriteResult | None:
     """The result for the tree at ``dest`` if nothing is to be done; needs one git process."""
-    record = _load(dest)
+    record = read_output_record(dest)
     # Of a record that came with a tree, nothing is believed: the tree is built again.
     if record is None or record.key != key or not is_signed(record.signed, record.signature):
         return None
@@ -161,7 +132,7 @@ def _refuse_foreign(dest: Path) -> None:
         raise RefusedError(f"{dest} is in the way: it is not a folder", hint=hint)
     if not dest.exists() or not any(dest.iterdir()):
         return
-    record = _load(dest)
+    record = read_output_record(dest)
     if record is None:
         raise RefusedError(f"{dest} is in the way: it was not written by patchtool", hint=hint)
     if not _is_intact(dest, record, untracked=True):
@@ -170,7 +141,7 @@ def _refuse_foreign(dest: Path) -> None:
         )
 
 
-def _is_intact(dest: Path, record: _Record, *, untracked: bool) -> bool:
+def _is_intact(dest: Path, record: OutputRecord, *, untracked: bool) -> bool:
     flags = ("--porcelain=v2", "--branch", "-z", f"--untracked-files={'all' if untracked else 'no'}")
     # The threads that preload the index cost more processor time than they save here.
     status = Git(dest / ".git", dest).run("-c", "core.preloadIndex=false", "status", *flags, check=False)
@@ -179,30 +150,7 @@ def _is_intact(dest: Path, record: _Record, *, untracked: bool) -> bool:
     return status.code == 0 and set(lines) == unedited
 
 
-def _load(dest: Path) -> _Record | None:
-    file = dest / ".git" / _RECORD
-    try:
-        if file.lstat().st_uid != os.geteuid() or not stat.S_ISREG(file.lstat().st_mode) or _may_run_programs(dest):
-            return None
-        document = json.loads(file.read_bytes())
-        del document["schema"]
-        return _Record(**{**document, "commits": tuple(document["commits"])})
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
-        return None  # not an output of patchtool
-
-
-def _may_run_programs(dest: Path) -> bool:
-    """Whether the repository's configuration may name a program for `git status`; one that we built does not.
-
-    Hooks, fsmonitor and fetching are off for every git command; what is left is a filter, in this file or another one.
-    """
-    git_dir = dest / ".git"
-    if git_dir.is_symlink() or (git_dir / "commondir").exists() or (git_dir / "config.worktree").exists():
-        return True
-    return _PROGRAMS.search((git_dir / "config").read_bytes()) is not None
-
-
-def _build(store: Git, base: str, commits: Sequence[PatchCommit], new: Path, key: str, branch: str) -> _Record:
+def _build(store: Git, base: str, commits: Sequence[PatchCommit], new: Path, key: str, branch: str) -> OutputRecord:
     """Build the whole repository in a new folder."""
     git_dir = new / ".git"
     Git(None).run("init", "--quiet", "--template=", str(new))
@@ -225,12 +173,12 @@ def _build(store: Git, base: str, commits: Sequence[PatchCommit], new: Path, key
     git.run("-c", "checkout.workers=2", "read-tree", "--reset", "-u", "HEAD")
     _set_older_times(new)
     _verify(git, new, commits)
-    record = _Record(key, branch, made, made[-1] if made else base, git.line("rev-parse", "HEAD^{tree}"))
+    record = OutputRecord(key, branch, made, made[-1] if made else base, git.line("rev-parse", "HEAD^{tree}"))
     with suppress(EnvironmentFault):  # where no identity can be kept, the tree is built again each time
         record = replace(record, signature=sign(record.signed))
     (git_dir / "info").mkdir(exist_ok=True)
     (git_dir / "info" / "exclude").write_bytes(_EXCLUDE)
-    atomic_write(git_dir / _RECORD, json.dumps({"schema": 1, **asdict(record)}, indent=1).encode())
+    atomic_write(git_dir / RECORD, json.dumps({"schema": 1, **asdict(record)}, indent=1).encode())
     return record
 
 

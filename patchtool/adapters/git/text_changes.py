@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from patchtool.adapters.diff_text import DiffPart, read_mail, split_diff
-from patchtool.adapters.files import safe_join, scratch_folder
+from patchtool.adapters.files import safe_join
 from patchtool.adapters.git.commit_tree import CommitTree
 from patchtool.adapters.git.plumbing import Git, sealed_environment
 from patchtool.adapters.process import run
+from patchtool.adapters.scratch import scratch_folder
 from patchtool.domain.alignment import aligned
 from patchtool.domain.draft import ChangeSet, FileChange, UnstatedHunk
 from patchtool.domain.errors import InputError

@@ -5,9 +5,10 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from patchtool.adapters.files import LOCK_TIMEOUT, locked, scratch_folder
+from patchtool.adapters.files import LOCK_TIMEOUT, locked
 from patchtool.adapters.git.plumbing import Git, sealed_environment
 from patchtool.adapters.process import run
+from patchtool.adapters.scratch import scratch_folder
 
 _COMPLETE = ".complete"
 
