@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from patchtool.adapters.project.project import open_project
 from tests.commands.small_git import GitUpstream
 from tests.commands.small_upstream import CACHE, SOURCE, SmallUpstream
 from tests.commands.text_series import (
@@ -167,6 +168,16 @@ def test_any_file_of_a_git_upstream_is_patched_and_followed(upstream: SmallUpstr
     assert upstream.run("rebase", "--to", "v1.1", "--accept", "docs", "--reason", "moved").code == 0
     assert b"a/manual/a.md" in (upstream.project / "patches/docs/docs.patch").read_bytes()
     assert set(upstream.run("status", "--json").states().values()) == {"applied"}
+
+
+def test_the_layout_of_a_project_is_known_from_its_diffs(tmp_path: Path) -> None:
+    """A series of text patches alone says where its package is, as one with targets does."""
+    write(tmp_path, {"patches/series": File(b"one\n"), "patches/one/patch.toml": File(TOML.format(title="t").encode())})
+    diff = b"--- a/src/humanize/time.py\n+++ b/src/humanize/time.py\n@@ -1 +1 @@\n-a\n+b\n"
+    pin = f"humanize==4.0 --hash=sha256:{'0' * 64}\n".encode()
+    write(tmp_path, {"patches/one/one.patch": File(diff), "upstream-pin.txt": File(pin)})
+    package = open_project(tmp_path).package
+    assert (package.name, package.root) == ("humanize", "src/")
 
 
 def newer(files: dict[str, File]) -> dict[str, File]:

@@ -99,8 +99,10 @@ def read_patch(folder: Path, package: Package) -> PatchInfo:
 
 
 def written_targets(folder: Path) -> list[str]:
-    """The targets in a patch's metadata, as far as they can be read; `read_patch` tells what is wrong."""
+    """The targets in a patch's metadata or diff, as far as they can be read; `read_patch` tells what is wrong."""
     try:
+        if (source_file := _source_file(folder)).endswith(".patch"):
+            return _files_of((folder / source_file).read_bytes(), source_file)[0]
         targets = parse_toml((folder / "patch.toml").read_bytes(), "").get("targets", [])
     except (InputError, OSError):
         return []

@@ -127,8 +127,9 @@ import sys
 started = []
 sys.addaudithook(lambda event, args: event == "subprocess.Popen" and started.append(args[1]))
 from patchtool.adapters.worktree import open_worktree, read_applied, applied_state
+from patchtool.emulation import PACKAGE
 from pathlib import Path
-place = open_worktree(Path({str(root)!r}), SGLANG)
+place = open_worktree(Path({str(root)!r}), PACKAGE)
 assert applied_state(place, read_applied(place)).kind == "intact"
 assert len(started) == 2, started
 foreign = {{"git", "libcst", "typer"}} & set(sys.modules)
