@@ -123,7 +123,7 @@ def _same_code(path: str, one: bytes, other: bytes) -> bool:
         return False
     try:
         return bool(shape(parsed(one).tree) == shape(parsed(other).tree))
-    except NotStructural:
+    except (NotStructural, RecursionError):
         return False
 
 
@@ -157,7 +157,7 @@ class _Carrier:
         if self.path.endswith(".py"):
             try:
                 return self._python(lines, *(parsed(data) for data in (self.base, self.patched, self.target)))
-            except NotStructural:
+            except (NotStructural, RecursionError):  # what nests that deep is data, not code
                 pass
         return self._text(lines)
 

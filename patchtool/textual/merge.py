@@ -13,7 +13,7 @@ from patchtool.textual.renames import Similar
 from patchtool.textual.triple import merge_statement
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from patchtool.textual.imports import ImportCarrier
     from patchtool.textual.source import Source
@@ -27,41 +27,21 @@ class Merger:
         patched: With the patch.
         target: The file to carry it to.
         imports: What becomes of the imports.
-        homes: Where definitions of the base are in the target, by the id of the base's.
 
     Attributes:
         parts: The merged file.
-        lost: Definitions that the patch changes and the target lacks, as base and patched, by qualified name.
         versions: The items of each definition that was looked into, by qualified name.
         similar: Statements that upstream changed and the patch did not.
-        paired: The ids of the target's definitions that are the base's.
     """
 
-    def __init__(
-        self, base: Source, patched: Source, target: Source, imports: ImportCarrier, homes: Mapping[int, Item] | None
-    ) -> None:
+    def __init__(self, base: Source, patched: Source, target: Source, imports: ImportCarrier) -> None:
         self.unit = target.unit
         self.parts = Parts()
-        self.lost: dict[str, tuple[Item, Item]] = {}
-        self.paired: set[int] = set()
         self.similar: list[Similar] = []
-        self._homes = dict(homes or {})
         self._moved: dict[int, tuple[str, Item, Item]] = {}
         self.versions: dict[str, Versions] = {}
-        self._prepare_homes("", base.items, patched.items)
         lists = (_without_imports(base.items), _without_imports(patched.items), _without_imports(target.items, imports))
         self._block("", Versions(*lists), 0, 0)
-
-    def _prepare_homes(self, scope: str, base: Sequence[Item], patched: Sequence[Item]) -> None:
-        if not self._homes:
-            return
-        new = {i.slot: i for i in patched if i.is_definition}
-        for item in base:
-            if item.is_definition and (other := new.get(item.slot)) is not None:
-                name = _qualified(scope, item)
-                if id(item) in self._homes:
-                    self._moved[id(self._homes[id(item)])] = (name, item, other)
-                self._prepare_homes(name, item.body, other.body)
 
     def _block(self, scope: str, v: Versions, column: int, shift: int) -> None:
         """Merge one list.
@@ -88,7 +68,6 @@ class Merger:
 
     def _moves(self, scope: str, v: Versions, to_patched: dict[int, int], to_target: dict[int, int]) -> None:
         """Pair definitions that the target has in another order."""
-        self.paired.update(id(v.target[k]) for k in to_target.values())
         for i, k in to_target.items():
             base, target = v.base[i], v.target[k]
             if base.flat != target.flat and i in to_patched and v.patched[to_patched[i]].whole == base.whole:
@@ -99,7 +78,6 @@ class Merger:
             if item.is_definition and at not in to_target and item.slot in spots and at in to_patched:
                 home = spots.pop(item.slot)
                 self._moved[id(home)] = (_qualified(scope, item), item, v.patched[to_patched[at]])
-                self.paired.add(id(home))
 
     def _nesting(self, base: Item, patched: Item) -> int:
         return patched.depth - base.depth
@@ -135,7 +113,6 @@ class Merger:
                 continue
             if gap.v.patched[j].whole != item.whole:
                 name = _qualified(gap.scope, item)
-                self.lost[name] = (item, gap.v.patched[j])
                 self.parts.items.append(gone(Edit(name, [item], [gap.v.patched[j]], [], []), name))
 
     def _theirs(self, scope: str, item: Item, shift: int, nested: int) -> None:

@@ -69,7 +69,7 @@ def merge_python(base: Source, patched: Source, target: Source) -> PythonMerge:
 
 def _merged(base: Source, patched: Source, target: Source) -> tuple[PythonMerge, Merger]:
     imports = ImportCarrier(base, patched, target)
-    merger = Merger(base, patched, target, imports, None)
+    merger = Merger(base, patched, target, imports)
     hunks = merger.parts.hunks()
     counts: dict[str, Counts] = {}
     for hunk in hunks:

@@ -15,7 +15,6 @@ _SKIPPED = frozenset({"ctx", "type_comment", "kind", "type_params"})
 _BLOCKS = frozenset({"body", "orelse", "finalbody", "handlers", "cases"})
 _PERCENT = re.compile(r"%(?:%|[sr])|%")
 _BRACES = re.compile(r"\{\{|\}\}|\{\}|[{}]")
-_DEEPEST = 100
 
 
 def shape(node: ast.AST, names: dict[str, str] | None = None) -> Shape:

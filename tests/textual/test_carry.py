@@ -225,3 +225,10 @@ def test_a_deletion_that_landed_names_the_line_beside_it() -> None:
     base, patched = STEPS, STEPS.replace("    check(x)\n", "")
     carried = carry(base, patched, patched.replace("y = two(a)", "y = two(a)  # here") + "\nZ = 1\n")
     assert [(hunk.outcome, hunk.line) for hunk in carried.hunks] == [(CarryOutcome.LANDED, 2)]
+
+
+def test_code_that_nests_too_deep_to_be_read_is_merged_by_lines() -> None:
+    deep = "x = " + "-" * 5_000 + "1\n"
+    base = f"a = 1\n{deep}b = 2\n{deep}c = 3\n"
+    carried = carry(base, base.replace("a = 1", "a = 2"), base.replace("c = 3", "c = 4"))
+    assert carried.data == base.replace("a = 1", "a = 2").replace("c = 3", "c = 4").encode()
