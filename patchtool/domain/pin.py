@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import unquote, urlsplit
 
 from patchtool.domain.errors import InputError
 from patchtool.domain.release import Release
@@ -24,6 +25,7 @@ _NAME = r"(?P<project>[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)"
 _PLAIN = re.compile(_NAME + r"\s*==\s*(?P<version>[^\s;,()=*]+)")
 _DIRECT = re.compile(_NAME + r"\s*@\s*(?P<url>\S+)")
 _AT_COMMIT = re.compile(r"(?P<repository>git\+[^#]+?)@(?P<commit>[^@/#]+)(?:#(?P<fragment>.*))?")
+_ARTIFACT_SCHEMES = ("https://", "http://", "file://")
 _COMMENT = re.compile(r"(^|\s+)#.*$")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _HEX40 = re.compile(r"[0-9a-f]{40}")
@@ -57,6 +59,7 @@ class Pin(NamedTuple):
             Empty for a commit, whose id verifies it.
         git: The repository that has the commit; None for a release of the index.
         extras: The extras in brackets, as written.
+        url: Where its only artifact is, for a direct reference to a wheel or source archive; without a fragment.
         marker: The environment marker, as written. It says where to install the release, not which one is patched.
     """
 
@@ -66,24 +69,29 @@ class Pin(NamedTuple):
     git: GitSource | None = None
     extras: str = ""
     marker: str = ""
+    url: str = ""
 
     @property
     def requirement(self) -> str:
         """The requirement without hashes and comment."""
         name = f"{self.project}[{self.extras}]" if self.extras else self.project
+        if self.url:
+            return f"{name} @ {self.url}#sha256={self.hashes[0]}" + (f" ; {self.marker}" if self.marker else "")
         if self.git is None:
             return f"{name}=={self.release.version}" + (f" ; {self.marker}" if self.marker else "")
         return f"{name} @ {self.git.at(self.release.commit)}" + (f" ; {self.marker}" if self.marker else "")
 
     def moved(self, release: Release, hashes: tuple[str, ...], git: GitSource | None) -> Pin:
         """The pin on another release or commit, with the same extras and marker."""
-        return self._replace(release=release, hashes=hashes, git=git)
+        url = self.url if release == self.release else ""
+        return self._replace(release=release, hashes=hashes, git=git, url=url)
 
     def format(self) -> str:
         """Return the text of the file; the name of a commit is a comment, as in pinned GitHub actions."""
         if self.git is not None:
             return self.requirement + (f"  # {self.release.name}" if self.release.name else "") + "\n"
-        lines = [self.requirement, *(f"    --hash=sha256:{value}" for value in sorted(self.hashes))]
+        hashes = self.hashes[1:] if self.url else self.hashes
+        lines = [self.requirement, *(f"    --hash=sha256:{value}" for value in sorted(hashes))]
         return " \\\n".join(lines) + "\n"
 
 
@@ -189,7 +197,7 @@ def _pin(spec: str, hashes: tuple[str, ...], comment: str) -> Pin:
         return Pin(plain["project"], _release(plain["version"]), _required(hashes))
     direct = _DIRECT.fullmatch(spec)
     if direct is not None:
-        return _at_commit(direct["project"], direct["url"], hashes, comment)
+        return _direct(direct["project"], direct["url"], hashes, comment)
     from packaging.requirements import InvalidRequirement, Requirement
 
     try:
@@ -199,7 +207,7 @@ def _pin(spec: str, hashes: tuple[str, ...], comment: str) -> Pin:
         raise InputError(f"the requirement must be exact (project==release), not {spec!r}: {reason}") from None
     extras, marker = ",".join(sorted(found.extras)), str(found.marker or "")
     if found.url is not None:
-        return _at_commit(found.name, found.url, hashes, comment)._replace(extras=extras, marker=marker)
+        return _direct(found.name, found.url, hashes, comment)._replace(extras=extras, marker=marker)
     exact = [each for each in found.specifier if each.operator in ("==", "===")]
     if len(found.specifier) != 1 or not exact:
         raise InputError(f"the requirement must be exact (project==release), not {spec!r}")
@@ -217,6 +225,35 @@ def _required(hashes: tuple[str, ...]) -> tuple[str, ...]:
     if not hashes:
         raise InputError("the pin has no hash to verify a download by")
     return hashes
+
+
+def _direct(project: str, url: str, hashes: tuple[str, ...], comment: str) -> Pin:
+    """A direct reference: a repository at a commit, or an artifact by its URL and hash."""
+    reference, _, fragment = url.partition("#")
+    filename = unquote(urlsplit(reference).path).rpartition("/")[2]
+    if not url.startswith(_ARTIFACT_SCHEMES) or not filename.endswith((".whl", ".tar.gz")):
+        return _at_commit(project, url, hashes, comment)
+    fields = dict(part.partition("=")[::2] for part in fragment.split("&") if part)
+    named = tuple(_hash(f"--hash=sha256:{value}") for key, value in fields.items() if key == "sha256")
+    listed = tuple(sorted({*named, *hashes}))
+    if not listed:
+        rule = (
+            "a direct reference must be an artifact with #sha256=<64 hex digits>, or git+URL@<40 lower-case hex digits>"
+        )
+        raise InputError(f"{rule}, not {url!r}")
+    if urlsplit(reference).password:
+        raise InputError("the URL has a password: leave it to pip's keyring or a netrc file")
+    return Pin(project, _release(_version_of(filename)), listed, url=reference)
+
+
+def _version_of(filename: str) -> str:
+    from packaging.utils import InvalidSdistFilename, InvalidWheelFilename, parse_sdist_filename, parse_wheel_filename
+
+    try:
+        parsed = parse_wheel_filename(filename) if filename.endswith(".whl") else parse_sdist_filename(filename)
+    except (InvalidSdistFilename, InvalidWheelFilename) as error:
+        raise InputError(f"{filename} says no version: {error}") from None
+    return str(parsed[1])
 
 
 def _at_commit(project: str, url: str, hashes: tuple[str, ...], comment: str) -> Pin:
@@ -255,8 +292,6 @@ def parse_git_source(url: str, fragment: str = "") -> GitSource:
     Raises:
         InputError: Another scheme, a password in the URL, or another fragment than ``subdirectory=`` and ``egg=``.
     """
-    from urllib.parse import urlsplit
-
     parts = urlsplit(url)
     scheme = parts.scheme.removeprefix("git+")
     if not url.startswith("git+") or scheme not in GIT_SCHEMES:

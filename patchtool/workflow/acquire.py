@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import NamedTuple
+from urllib.parse import unquote, urlsplit
 
 from patchtool.adapters.scratch import scratch_folder
 from patchtool.adapters.store.records import StoredRelease
-from patchtool.adapters.upstreams import Artifact, Upstream, index_hashes, open_upstream, pinned, sha256_of
+from patchtool.adapters.upstreams import Artifact, Upstream, index_hashes, local_path, open_upstream, pinned, sha256_of
 from patchtool.domain.errors import EnvironmentFault
 from patchtool.domain.release import Release
 from patchtool.workflow.session import Session, not_in_store, tell_if_yanked
@@ -29,11 +30,17 @@ def acquire(
         EnvironmentFault: No network and not in the store, or a hash mismatch.
         InputError: There is no such release.
     """
-    project = session.project.pin.project
-    if source is None and not session.can_fetch:
+    pin, project = session.project.pin, session.project.pin.project
+    direct = pin.url if source is None and session.find_links is None and release == pin.release else ""
+    here = local_path(direct) if direct else None
+    if source is None and not session.can_fetch and here is None:
         raise not_in_store(release)
-    upstream = source or open_upstream(find_links=session.find_links, offline=session.offline)
-    offered = upstream.artifacts(project, release)
+    upstream = source or open_upstream(find_links=here or session.find_links, offline=session.offline)
+    if direct and here is None:
+        filename = unquote(urlsplit(direct).path).rpartition("/")[2]
+        offered = [Artifact(filename, pin.hashes[0], None, direct)]
+    else:
+        offered = upstream.artifacts(project, release)
     allowed = pinned(offered, hashes) if hashes is not None else offered
     if not allowed:
         raise _no_pinned_artifact(project, release, offered, hashes or ())

@@ -34,7 +34,9 @@ def ensure_release(
         from patchtool.workflow.upstream_history import acquire_commits  # late: as below
 
         return acquire_commits(session, [release])[0]
-    if fetch and session.can_fetch and not release.commit:
+    pin = session.project.pin
+    here = release == pin.release and pin.url.startswith("file:")
+    if fetch and (session.can_fetch or here) and not release.commit:
         from patchtool.workflow.acquire import acquire  # late: a release in the store needs no network code
 
         return acquire(session, release, hashes)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 from collections.abc import Iterator
+from http.server import SimpleHTTPRequestHandler
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 
 from tests.adapters.index_server import Index
+from tests.adapters.local_server import LocalServer
 from tests.adapters.pip_settings import PipSettings
 from tests.commands.small_upstream import CACHE, SOURCE, SmallUpstream
 
@@ -93,3 +97,28 @@ def test_release_that_is_offered_again_is_not_yanked(upstream: SmallUpstream, in
     assert "yanked" in upstream.run("fetch", "1.1").out
     publish(index, upstream, {})
     assert "yanked" not in upstream.run("rebase", "--to", "1.1").out
+
+
+@pytest.mark.parametrize("served", ["file", "http"])
+def test_wheel_is_pinned_by_its_url(upstream: SmallUpstream, served: str) -> None:
+    wheel = upstream.release("1.0+vendor.2", {CACHE: SOURCE})
+    digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
+    handler = functools.partial(SimpleHTTPRequestHandler, directory=str(upstream.links))
+    server = LocalServer(handler)  # type: ignore[arg-type]
+    try:
+        url = wheel.as_uri() if served == "file" else f"http://{server.host}/{quote(wheel.name)}"
+        pin = upstream.project / "upstream-pin.txt"
+        pin.write_text(f"sglang @ {url}#sha256={'0' * 64}\n")
+        upstream.source = ()
+        refused = upstream.run("status")
+        assert (refused.code, "hash" in refused.err) == (4, True), refused.err
+        pin.write_text(f"sglang @ {url}#sha256={digest}\n")
+        status = upstream.run(*(["--offline"] if served == "file" else []), "status", "--json")
+        assert status.code == 0, status.err
+        assert status.document["upstream"]["release"] == "v1.0+vendor.2"
+        assert status.states() == {"dense": "applied", "tracking": "applied"}
+        assert upstream.run("refresh").code == 0
+        assert upstream.run("--offline", "rebase", "--to", "1.0+vendor.2").code == 0
+        assert pin.read_text() == f"sglang @ {url}#sha256={digest}\n"
+    finally:
+        server.close()

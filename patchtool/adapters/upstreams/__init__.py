@@ -15,7 +15,17 @@ if TYPE_CHECKING:
 
     from patchtool.domain.release import Release
 
-__all__ = ["SOURCES", "Artifact", "Upstream", "index_hashes", "open_upstream", "pinned", "release_of", "sha256_of"]
+__all__ = [
+    "SOURCES",
+    "Artifact",
+    "Upstream",
+    "index_hashes",
+    "local_path",
+    "open_upstream",
+    "pinned",
+    "release_of",
+    "sha256_of",
+]
 
 SOURCES = ("folder", "pypi")
 """Modules of this package in the order in which they are asked; the last one takes what no other does."""
