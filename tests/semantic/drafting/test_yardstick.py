@@ -49,7 +49,7 @@ def test_draft_is_accepted_and_gives_the_tree_of_the_diff(change: Change, tmp_pa
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(data)
     info = read_patch(folder, SGLANG)
-    assert SemanticKind().check(info) == [], shown
+    assert {problem.code for problem in SemanticKind().check(info)} <= {"todo-left"}, shown
     judgement = SemanticKind().judge(info, tree(), None)
     assert judgement.state.value == "applied", (judgement.reason, judgement.detail, shown)
     assert {path: data and data.decode() for path, data in judgement.contents.items()} == change.after
