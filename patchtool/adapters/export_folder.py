@@ -113,8 +113,8 @@ def write_export(folder: Path, files: Mapping[str, bytes], signature: bytes | No
 
 
 def _remove_empty(folders: list[Path]) -> None:
-    with suppress(OSError):
-        for folder in folders:
+    for folder in folders:
+        with suppress(OSError):  # it was not made, or somebody else has put something there
             folder.rmdir()
 
 

@@ -137,6 +137,9 @@ def test_folder_that_cannot_be_written_leaves_nothing(upstream: SmallUpstream) -
     with pytest.raises(EnvironmentFault, match="cannot be written"):
         write_export(upstream.folder / "other" / "export", files)
     assert not (upstream.folder / "other").exists()
+    with pytest.raises(EnvironmentFault, match="cannot be written"):
+        write_export(upstream.folder / "other" / ("d" * 256), files)
+    assert not (upstream.folder / "other").exists()
 
 
 def test_conflict_writes_nothing(upstream: SmallUpstream) -> None:
