@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _SUFFIXES = (".so", ".pyd")
 _PROBE = """
-import importlib.machinery, json, os, sys
+import importlib.machinery, json, os, sys, types
 sys.dont_write_bytecode = True
 sys.path[:] = [entry for entry in sys.path if entry]
 package, modules = json.loads(sys.argv[1])
@@ -37,8 +37,12 @@ specs = {package: find(package, None)}
 
 def spec_of(name):
     if name not in specs:
-        parent = spec_of(name.rpartition(".")[0])
+        above = name.rpartition(".")[0]
+        parent = spec_of(above)
         locations = parent and parent.submodule_search_locations
+        if locations is not None and above not in sys.modules:  # where a namespace package looks it up
+            sys.modules[above] = types.ModuleType(above)
+            sys.modules[above].__path__ = locations
         specs[name] = find(name, locations) if locations is not None else None
     return specs[name]
 
