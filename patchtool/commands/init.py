@@ -28,7 +28,7 @@ def init(session: Session, folder: Path, *, release: str, installed: str | None 
     Raises:
         RefusedError: There is a project already.
         InputError: There is no such release.
-        EnvironmentFault: The index cannot be asked, or the interpreter has no SGLang of a release.
+        EnvironmentFault: The index cannot be asked, or the interpreter has no such package of a release.
     """
     for name in (SERIES, PIN):
         if (folder / name).exists():
@@ -61,7 +61,7 @@ def _installed_release(session: Session, python: str) -> Release:
     release = open_read_only(session, running.package.parent).release
     if release is None or release.commit:
         raise EnvironmentFault(
-            f"the SGLang in {running.package.parent} does not say which release it is",
+            f"the {running.package.name} in {running.package.parent} does not say which release it is",
             hint="name it: --release v0.5.13",
         )
     return release

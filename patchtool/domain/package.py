@@ -17,7 +17,7 @@ _ROOTS = frozenset({"python", "src", "lib"})
 
 
 class Package(NamedTuple):
-    """The package that a series patches. Paths are those of the git layout: ``python/sglang/…`` or ``src/humanize/…``.
+    """The package that a series patches. Paths are those of the git layout: ``src/package/…``.
 
     Args:
         name: Its import name.
@@ -67,7 +67,7 @@ def normalized(name: str) -> str:
 def package_in(paths: Iterable[str], distribution: str) -> Package | None:
     """Find the package that a distribution is named after in paths of the git layout.
 
-    That is a folder with the distribution's name, or with a word of it, such as ``sglang`` for ``amd-sglang``; the one
+    That is a folder with the distribution's name, or with a word of it, such as ``package`` for ``vendor-package``; the one
     that most paths have.
 
     Args:

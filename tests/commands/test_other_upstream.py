@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+import patchtool
 from tests.commands.humanize import FILESIZE, NUMBER, PATCHES, VERSIONS, Humanize, snapshot, states_of
 from tests.commands.small_git import GitUpstream
 from tests.commands.trees import git
@@ -151,3 +152,12 @@ def test_projects_share_a_store(pinned: Humanize) -> None:
         file.write_text(file.read_text().replace("src/", "lib/"))
     assert pinned.states("status") == states_of(("applied", "applied"))
     assert "+++ b/lib/humanize/number.py" in pinned.run("diff").out
+
+
+def test_only_what_runs_upstream_knows_its_name() -> None:
+    """The emulation and the tier that serves models are about SGLang; the rest of the tool is not."""
+    package = Path(patchtool.__file__).parent
+    about = ("emulation", "matrix/npu", "matrix/planning/served_models.py", "_project")
+    files = {path.relative_to(package).as_posix(): path.read_text() for path in package.rglob("*.py")}
+    naming = {name for name, text in files.items() if "sglang" in text.lower() and not name.startswith(about)}
+    assert naming == {"__init__.py"}  # the name that the tool itself is published under

@@ -60,7 +60,7 @@ class Worktree:
 
     @property
     def base(self) -> Path:
-        """The folder that has ``sglang``, ``python/`` in the git layout."""
+        """The folder that has the package."""
         return self.package.parent
 
     @property

@@ -84,7 +84,7 @@ def new(
     return show(command.new(session(), name, source=source, tree=path(tree)))
 
 
-@verbs.command("import", cls=Verb, epilog="Example: patchtool import --tree ~/sglang --range v0.5.13..npu")
+@verbs.command("import", cls=Verb, epilog="Example: patchtool import --tree ~/checkout --range v0.5.13..npu")
 def import_series(
     source: Annotated[
         str | None,
