@@ -67,8 +67,8 @@ def normalized(name: str) -> str:
 def package_in(paths: Iterable[str], distribution: str) -> Package | None:
     """Find the package that a distribution is named after in paths of the git layout.
 
-    That is a folder with the distribution's name, or with a word of it, such as ``package`` for ``vendor-package``; the one
-    that most paths have.
+    That is a folder with the distribution's name, or with a word of it, such as ``package`` for ``vendor-package``;
+    the one that most paths have.
 
     Args:
         paths: Such as the targets of a series.
