@@ -95,7 +95,13 @@ def _journal() -> bytes:
     }
     change |= {"original": "originals/0", "mode": 420, "entry_before": ["100644", zero]}
     head = {"release": "v0.5.13", "digest": "0" * 64, "patches": [["a", "0"]], "branch": "refs/heads/x"}
-    return json.dumps({"schema": 1, **head, "files": [change], "commits": ["0" * 40], "head": "0" * 40}).encode()
+    entry, branch = ["100644", zero], "refs/heads/x"
+    states = [[zero, 420, entry, ["sha256=a", "1"], ""], [one, 420, entry, ["", ""], "../a.py"]]
+    step = ["python/sglang/srt/a.py", *states, False, [3, "sglang/a.py,sha256=a,1"]]
+    transition = {"work": "writing", "files": [step], "head_before": [None, zero], "head_after": [branch, one]}
+    transition["branches"] = [[branch, "", one]]
+    document = {"schema": 1, **head, "files": [change], "commits": ["0" * 40], "head": "0" * 40}
+    return json.dumps({**document, "transition": transition}).encode()
 
 
 def _archive(filename: str) -> Callable[[bytes, Path], object]:
