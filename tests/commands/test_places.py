@@ -39,14 +39,14 @@ def test_an_environment_is_a_tree_by_its_root(tmp_path: Path, layout: str) -> No
     (package / "__init__.py").touch()
     found, notes = find_package(tmp_path, SGLANG)
     assert found == package
-    assert notes == (f"{tmp_path} is an environment, its SGLang is in {package.parent}",)
+    assert notes == (f"{tmp_path} is an environment, its sglang is in {package.parent}",)
 
 
 def test_an_environment_with_two_of_them_is_refused(tmp_path: Path) -> None:
     for python in ("python3.10", "python3.11"):
         (tmp_path / "lib" / python / "site-packages/sglang/srt").mkdir(parents=True)
         (tmp_path / "lib" / python / "site-packages/sglang/__init__.py").touch()
-    with pytest.raises(RefusedError, match=r"has SGLang in .*3\.10.* and .*3\.11"):
+    with pytest.raises(RefusedError, match=r"has sglang in .*3\.10.* and .*3\.11"):
         find_package(tmp_path, SGLANG)
 
 
