@@ -35,7 +35,7 @@ def test_summary_names_landed_carried_and_open_work() -> None:
 def test_open_work_is_listed_newest_first() -> None:
     assert said(troubled())[-1] == (
         "Needs work: fine has landed but is disputed by its tests on v0.5.12; torn is in conflict on v0.5.11 to v0.5.12"
-        "; moved is drifted on v0.5.11; held is crashed on v0.5.11; and 2 more."
+        "; moved is drifted on v0.5.11; held is crashed on v0.5.11; and 3 more."
     )
 
 
