@@ -50,8 +50,9 @@ def test_deep_code_is_judged(judge_codemod, kind, place, levels):
 @pytest.mark.parametrize("kind", ["elif", "operators", "and"])
 def test_deepest_code_is_judged(judge_codemod, kind):
     judgement = judge_codemod(REPLACE, PLACES["elsewhere"].format(DEEP[kind](DEEPEST - 20)))
-    if sys.version_info[:2] == (3, 12):  # recurses 1500 levels only through functions in C
-        assert (judgement.state.value, judgement.reason) == ("conflict", "unparsable")
+    # Python 3.12 recurses through functions in C only so many levels, of which each bugfix release has its own number.
+    if sys.version_info[:2] == (3, 12) and judgement.state.value == "conflict":
+        assert judgement.reason == "unparsable"
         assert "m.py:" in judgement.detail
     else:
         assert judgement.state.value == "applied", f"{judgement.reason}: {judgement.detail}"
