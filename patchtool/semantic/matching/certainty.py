@@ -58,8 +58,9 @@ def _always_leaves(analysis: ScopeAnalysis, statements: Sequence[ast.stmt], matc
         if isinstance(statement, (ast.With, ast.AsyncWith)) and _always_leaves(analysis, statement.body, match):
             return True
         if isinstance(statement, ast.If):
-            truth = _truth(analysis, statement.test, statement, match)
-            if truth is not None and _always_leaves(analysis, statement.body if truth else statement.orelse, match):
+            ways = [_always_leaves(analysis, block, match) for block in (statement.orelse, statement.body)]
+            truth = _truth(analysis, statement.test, statement, match) if any(ways) else None  # which costs more
+            if truth is not None and ways[truth]:
                 return True
     return False
 
