@@ -69,7 +69,7 @@ def import_series(session: Session, source: Path | None, *, tree: Path | None, s
         if rendering.exit_code >= ExitCode.CONFLICT:
             raise RefusedError("the series is in conflict on the pin", hint="patchtool status says where")
         below = OverlayTree(session.store.tree(stored.commit), rendering.contents, rendering.modes)
-        covered, notes = _without_missing(taken.patches, below, None if session.git_source else project.package)
+        covered, notes = _without_missing(taken.patches, below, None if project.pin.git else project.package)
         files = _apply(session, covered, below, str(stored.release))
         others = {p for r in rendering.patches if r.info.name not in taken.known for p in r.judgement.contents}
         worktree = open_worktree(tree, project.package) if source and tree else None
