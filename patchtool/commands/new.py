@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 
+from patchtool.adapters.git.author import user_as_author
 from patchtool.adapters.git.text_changes import changes_in_commit, changes_in_diff
 from patchtool.adapters.project.project import SERIES, Project
 from patchtool.adapters.project.transaction import write_all
@@ -70,13 +71,15 @@ def promote(session: Session, name: str) -> Report:
         return Report(
             "new",
             headline=f"{name} is a semantic patch now: wrote {', '.join(written)}",
-            notes=(*session.notes(), _todo_note(todo), "patchtool refresh shows what it renders differently"),
+            notes=(*session.notes(), _note(todo, name), "patchtool refresh shows what it renders differently"),
             extra={"files": written, "unstated": []},
             kind="none",
         )
 
 
-def _todo_note(count: int) -> str:
+def _note(count: int, name: str) -> str:
+    if not count:
+        return f"say in patches/{name} what must be true and why: its names and reasons are a draft's"
     return f"replace the {count} TODO{'' if count == 1 else 's'}; patchtool check reports what is missing"
 
 
@@ -90,7 +93,7 @@ def _new(session: Session, project: Project, name: str, source: str | None, tree
         unstated = (*changes.unstated, *draft.unstated)
         if not draft.targets:
             raise _nothing(source, unstated)
-        files = {"patch.toml": _metadata(changes, draft.targets).encode(), **draft.files}
+        files = {"patch.toml": _metadata(_described(changes, name, source), draft.targets).encode(), **draft.files}
     else:
         metadata = _metadata(ChangeSet(()), (f"{project.package.folder}/TODO.py",))
         files = {"patch.toml": metadata.encode()}
@@ -105,7 +108,7 @@ def _new(session: Session, project: Project, name: str, source: str | None, tree
         headline=f"wrote {', '.join(written)}",
         notes=(
             *session.notes(),
-            _todo_note(todo),
+            _note(todo, name),
             *map(str, unstated),
         ),
         extra={"files": written, "unstated": [hunk.to_json() for hunk in unstated]},
@@ -127,6 +130,13 @@ def _nothing(source: str, unstated: Sequence[UnstatedHunk]) -> InputError:
         hint="a draft needs a change of a Python file of the package",
         cause="\n".join(listed) or "it changes nothing",
     )
+
+
+def _described(changes: ChangeSet, name: str, source: str) -> ChangeSet:
+    """A change with a title, a reason and an author, also where its diff has none."""
+    author = changes.author if _AUTHOR.fullmatch(changes.author) else user_as_author()
+    title, reason = changes.subject or name.replace("_", " "), changes.body or f"Drafted from {Path(source).name}."
+    return changes._replace(subject=title, body=reason, author=author)
 
 
 def _metadata(changes: ChangeSet, targets: Sequence[str], info: PatchInfo | None = None) -> str:

@@ -41,6 +41,8 @@ def test_draft_from_a_diff_applies(upstream: SmallUpstream, path: str) -> None:
     source.write_text(diff_of(SOURCE, AFTER, path))
     created = upstream.run("new", "my_change", "--from", str(source))
     assert created.code == 0, created.err
+    checked = upstream.run("check")
+    assert "my_change" not in checked.out, checked.out
     states = upstream.run("status", "--json").states()
     assert states["my_change"] == "applied", (upstream.project / "patches/my_change/codemod.py").read_text()
     shown = upstream.run("diff", "--patch", "my_change").out

@@ -262,10 +262,7 @@ class _Ways:
             places = [next((n for n, s in enumerate(old) if same(s, moved)), 0) for moved in pair]
             fresh += ["\n".join(self._goal_text(s, holes=holes) for s in pair)] if places[0] > places[1] else []
         option = ", as_written=True" if written else ""
-        return [
-            f"goal('TODO: what this is for ({number})', {_quoted(text)}{option})"
-            for number, text in enumerate(fresh, 1)
-        ]
+        return [f"goal('new code {number}', {_quoted(text)}{option})" for number, text in enumerate(fresh, 1)]
 
     def _goal_text(self, statement: ast.stmt, *, holes: bool) -> str:
         """A statement as a goal: names of what was computed before stand for values, and so are holes."""
@@ -415,7 +412,7 @@ def codemod(rules: Sequence[tuple[str, str]], *, several_targets: bool) -> str:
     used = [name for name in _VOCABULARY if name == "SemanticPatch" or f"{name}(" in stated]
     body = f"    rules = (\n{stated}    )\n" if rules else ""
     return (
-        '"""TODO: what must be true, in one sentence."""\n\n'
+        '"""Drafted from a change: what it leaves must be there."""\n\n'
         f"from patchtool.semantic import {', '.join(used)}\n\n\n"
-        f'class Draft(SemanticPatch):\n    """TODO: why."""\n{chr(10) if body else ""}{body}'
+        f'class Draft(SemanticPatch):\n    """The change, as it was made."""\n{chr(10) if body else ""}{body}'
     )

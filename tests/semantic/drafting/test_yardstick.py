@@ -11,6 +11,7 @@ from patchtool.domain.draft import Draft, FileChange
 from patchtool.emulation import PACKAGE as SGLANG
 from patchtool.semantic.drafting.draft import draft
 from patchtool.semantic.kind import SemanticKind
+from patchtool.workflow.unfinished import unfinished
 from tests.semantic.drafting.changes import CHANGES, TREE, Change
 from tests.semantic.trees import MemoryTree
 
@@ -49,7 +50,8 @@ def test_draft_is_accepted_and_gives_the_tree_of_the_diff(change: Change, tmp_pa
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(data)
     info = read_patch(folder, SGLANG)
-    assert {problem.code for problem in SemanticKind().check(info)} <= {"todo-left"}, shown
+    assert SemanticKind().check(info) == [], shown
+    assert list(unfinished(info)) == []
     judgement = SemanticKind().judge(info, tree(), None)
     assert judgement.state.value == "applied", (judgement.reason, judgement.detail, shown)
     assert {path: data and data.decode() for path, data in judgement.contents.items()} == change.after
