@@ -186,7 +186,7 @@ class _Ways:
         if hunk.nested:
             return
         known = set(_identifiers(self.scope)) if self.scope is not None else set()
-        fresh = sorted(set(_identifiers(ast.parse(code))) - known) or ["TODO"]
+        fresh = sorted(set(_identifiers(ast.parse(code))) - known)
         defect = f"unmentioned({', '.join(map(repr, fresh))})"
         blank = "\n" * self._blank_lines_above()
         for verb, near in (("insert_before", hunk.behind), ("insert_after", hunk.before)):
