@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from patchtool.commands import new
+from patchtool.domain import kinds
 from patchtool.domain.kinds import KINDS
 from tests.commands.small_upstream import METADATA, SmallUpstream
 
@@ -45,7 +47,8 @@ def test_a_patch_with_files_of_two_kinds_is_refused(upstream: SmallUpstream, wor
 
 @pytest.mark.usefixtures("words")
 def test_new_scaffolds_the_first_kind(upstream: SmallUpstream, monkeypatch: pytest.MonkeyPatch) -> None:
-    for kind in ("codemod.py", "*.patch"):
-        monkeypatch.delitem(KINDS, kind)
+    words = {"words.*": KINDS["words.*"]}
+    for module in (new, kinds):  # restored as a whole: an entry that is deleted comes back as the last one
+        monkeypatch.setattr(module, "KINDS", words)
     assert upstream.run("new", "mine").code == 0
     assert (upstream.project / "patches" / "mine" / "words.txt").read_text() == "TODO mine\n"
