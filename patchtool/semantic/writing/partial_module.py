@@ -50,14 +50,16 @@ def parse_statements(source: Source, wanted: Collection[ast.stmt]) -> cst.Module
 
     Returns:
         A module with one line for each statement of the file; None where the whole file has to be parsed: the first
-        statement is wanted, the encoding is not UTF-8, or indentation or line endings differ between the statements.
+        statement is wanted, the encoding is not UTF-8, indentation or line endings differ between the statements, or
+        there are form feeds, of which LibCST keeps those at the end of a file in another way.
 
     Raises:
         libcst.ParserSyntaxError: LibCST cannot parse a statement.
     """
     body = source.tree.body
     at = [number for number, statement in enumerate(body) if statement in wanted]
-    if len(at) != len(wanted) or 0 in at or source.encoding != "utf-8" or source.data.startswith(codecs.BOM_UTF8):
+    plain = source.encoding == "utf-8" and not source.data.startswith(codecs.BOM_UTF8) and b"\f" not in source.data
+    if len(at) != len(wanted) or 0 in at or not plain:
         return None
     firsts = [0, *(first_line(statement) - 1 for statement in body[1:]), len(source.lines)]
     module = _parsed(source.data, tuple(pairwise(firsts)), tuple(at))

@@ -20,7 +20,7 @@ FILES = {
     "several on a line": b"x = 1; y = 2; z = 3\ndef f(): pass\nx; y\nclass G:\n    a; b\n",
     "blocks of the module": b"x = 1\nif x:\n    class A:\n        pass\nelse:\n    A = None\nfor i in x: i\n",
     "continued lines": b'x = """\ndef f():\n"""\ndef f(\n): return """\n# no comment\n"""\ny = (\n# one\n)\n',
-    "tabs, form feeds, blanks": b"x = 1 \n\x0c\ndef f():\n\tpass \n   \n\t\ndef g():\n\tpass\n",
+    "tabs and blanks": b"x = 1 \n\ndef f():\n\tpass \n   \n\t\ndef g():\n\tpass\n",
     "not ASCII": "x = 'é'\ndef f():\n    'ü\u2028'\ny = 'ö'\n".encode(),
 }
 
@@ -41,6 +41,7 @@ WHOLE = {
     "another encoding": b"# coding: latin-1\nx = 1\ndef f():\n    '\xe9'\n",
     "byte order mark": b"\xef\xbb\xbfx = 1\ndef f():\n    pass\n",
     "mixed line endings": b"x = 1\r\ndef f():\n    pass\n",
+    "form feeds": b"x = 1\n\x0c\ndef f():\n    pass\n\x0c\n",
     "mixed indentation": b"if x:\n  y\ndef f():\n    pass\n",
 }
 
