@@ -64,6 +64,20 @@ def normalized(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
+def likely_name(paths: Iterable[str]) -> str | None:
+    """Return the import name of a package whose distribution nothing names: the folder that most paths have in a root.
+
+    Args:
+        paths: Of the git layout.
+
+    Returns:
+        None where no path has such a folder; without a root, paths do not tell the package from other folders.
+    """
+    split = [path.split("/") for path in paths]
+    found = Counter(folders[1] for folders in split if len(folders) > 2 and folders[0] in _ROOTS)
+    return next((name for name, _ in found.most_common() if name.isidentifier()), None)
+
+
 def package_in(paths: Iterable[str], distribution: str) -> Package | None:
     """Find the package that a distribution is named after in paths of the git layout.
 

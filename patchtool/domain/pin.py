@@ -10,18 +10,16 @@ from patchtool.domain.errors import InputError
 from patchtool.domain.release import Release
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
-EXAMPLE = (
-    "package==1.2.3 \\\n    --hash=sha256:<64 hex digits>\n"
-    "or, for a commit:\n"
-    "package @ git+https://HOST/OWNER/package@<40 hex digits>"
-)
+UNKNOWN = "package"
+"""Stands for the distribution in an example where nothing says its name."""
 GIT_SCHEMES = ("https", "http", "ssh", "git", "file")
 """What may follow ``git+`` in a URL; git's other transports can run programs."""
 
 # What almost every pin is, read without the parser of PEP 508, which takes longer to load than the rest of a run.
 _NAME = r"(?P<project>[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)"
+_NAMED = re.compile(_NAME + r"\s*(?:[\[(=<>!~@;]|$)")
 _PLAIN = re.compile(_NAME + r"\s*==\s*(?P<version>[^\s;,()=*]+)")
 _DIRECT = re.compile(_NAME + r"\s*@\s*(?P<url>\S+)")
 _AT_COMMIT = re.compile(r"(?P<repository>git\+[^#]+?)@(?P<commit>[^@/#]+)(?:#(?P<fragment>.*))?")
@@ -95,12 +93,22 @@ class Pin(NamedTuple):
         return " \\\n".join(lines) + "\n"
 
 
-def parse_pin(text: str, where: str) -> Pin:
+def example_pin(distribution: str) -> str:
+    """Return what a pin of a distribution may look like, for hints."""
+    return (
+        f"{distribution}==1.2.3 \\\n    --hash=sha256:<64 hex digits>\n"
+        "or, for a commit:\n"
+        f"{distribution} @ git+https://HOST/OWNER/{distribution}@<40 hex digits>"
+    )
+
+
+def parse_pin(text: str, where: str, likely: Callable[[], str] = lambda: UNKNOWN) -> Pin:
     """Read a pin file.
 
     Args:
         text: The whole file.
         where: Its name, for messages.
+        likely: The distribution to show in an example where the file itself names none; called for an error only.
 
     Raises:
         InputError: Empty, two requirements, not exact, no hash or a bad one; names the line and shows a valid example.
@@ -109,15 +117,18 @@ def parse_pin(text: str, where: str) -> Pin:
     """
 
     def invalid(line: int, rule: str) -> InputError:
-        return InputError(f"{where}:{line}: {rule}", hint=f"a valid pin looks like:\n{EXAMPLE}")
+        named = _NAMED.match(spec)
+        example = example_pin(named["project"] if named else likely())
+        return InputError(f"{where}:{line}: {rule}", hint=f"a valid pin looks like:\n{example}")
 
+    spec = ""
     requirements = [line for line in _logical_lines(text) if line.text.strip() != "--require-hashes"]
     if not requirements:
         raise invalid(1, "the pin is empty")
+    spec = requirements[0].text.partition(" -")[0].rstrip()
     if len(requirements) > 1:
         raise invalid(requirements[1].number, "a pin holds exactly one requirement, this is the second")
     line = requirements[0]
-    spec = ""
     try:
         spec, options = _split(line.text)
         return _pin(spec, tuple(sorted({_hash(option) for option in options})), line.comment)

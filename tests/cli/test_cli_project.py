@@ -40,7 +40,35 @@ def test_invalid_pin_is_reported_with_line_and_rule(cli: CommandLine, text: str,
     assert answer.code == 2
     assert f"upstream-pin.txt:{line}: " in answer.err
     assert rule in answer.err
-    assert "sglang==0.5.13 \\\n    --hash=sha256:<64 hex digits>" in answer.err
+    assert "\nsglang==1.2.3 \\\n    --hash=sha256:<64 hex digits>\n" in answer.err
+    assert "\nsglang @ git+https://HOST/OWNER/sglang@<40 hex digits>\n" in answer.err
+
+
+@pytest.mark.parametrize(
+    ("settings", "target", "distribution"),
+    [
+        pytest.param('distribution = "my-dist"\npackage = "mine"', "src/mine/a.py", "my-dist", id="distribution"),
+        pytest.param('package = "mine"', "src/other/a.py", "mine", id="package"),
+        pytest.param("", "src/mine/a.py", "mine", id="target-in-a-root"),
+        pytest.param("", "mine/a.py", "package", id="target-without-a-root"),
+        pytest.param("", "src/a.py", "package", id="target-is-a-module"),
+        pytest.param("", "src/a\\u001b[2J/a.py", "package", id="target-has-no-import-name"),
+        pytest.param("colour = 1", "src/mine/a.py", "package", id="settings-are-malformed"),
+    ],
+)
+@pytest.mark.parametrize("text", ["", "<<<<<<< ours\n", None], ids=["empty", "merge-conflict", "missing"])
+def test_example_of_a_pin_names_the_distribution_of_the_project(
+    cli: CommandLine, text: str | None, settings: str, target: str, distribution: str
+) -> None:
+    cli.patch("own", "", toml=TOML.replace(POOL, target))
+    (cli.project / "patchtool.toml").write_text(f"[upstream]\n{settings}\n")
+    pin = cli.project / "upstream-pin.txt"
+    pin.unlink() if text is None else pin.write_text(text)
+    answer = cli("status")
+    assert answer.code == 2
+    assert "upstream-pin.txt" in answer.err
+    assert f"\n{distribution}==1.2.3 \\\n    --hash=sha256:<64 hex digits>\n" in answer.err
+    assert f"\n{distribution} @ git+https://HOST/OWNER/{distribution}@<40 hex digits>\n" in answer.err
 
 
 def test_missing_pin_is_reported(cli: CommandLine) -> None:
@@ -150,7 +178,7 @@ def test_lock_of_unknown_version_is_reported(cli: CommandLine) -> None:
     (cli.project / "patches" / "series.lock").write_text('version = 99\npin = "0.5.13"\n')
     answer = cli("status")
     assert answer.code == 2
-    assert "series.lock: unknown version 99 of the lock" in answer.err
+    assert "series.lock is of version 99, which a newer patchtool wrote" in answer.err
 
 
 @pytest.mark.parametrize("verb", [["status"], ["apply", "--dry-run"], ["diff", "--stat"], ["explain", "mtp_tracking"]])

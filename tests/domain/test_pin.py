@@ -58,8 +58,32 @@ def test_malformed_pin_is_rejected_with_line_and_example(text: str, line: int, r
         parse_pin(text, "upstream-pin.txt")
     assert caught.value.message.startswith(f"upstream-pin.txt:{line}: ")
     assert rule in caught.value.message
-    assert "package==1.2.3" in (caught.value.hint or "")
+    named = "sglang" if "sglang" in text else "a" if text.startswith("a=") else "package"
+    assert f"\n{named}==1.2.3 \\\n" in (caught.value.hint or "")
     assert caught.value.exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "distribution"),
+    [
+        ("", "likely"),
+        ("# sglang==0.5.13\n", "likely"),
+        ("<<<<<<< HEAD\n", "likely"),
+        ("version https://git-lfs.github.com/spec/v1\n", "likely"),
+        ("amd-sglang\n", "amd-sglang"),
+        ("amd-sglang==0.5.13\n", "amd-sglang"),
+        ("amd-sglang>=0.5 --pre\n", "amd-sglang"),
+        ("sglang[all] ~= 0.5\n", "sglang"),
+        ("sglang @ git+https://h/x@main\n", "sglang"),
+        (f"a==1 --hash=sha256:{HASH}\nb==2 --hash=sha256:{HASH}\n", "a"),
+        (f"sglang==0.5.13 --hash='sha256:{HASH}\n", "sglang"),
+    ],
+)
+def test_example_names_the_distribution_of_the_file_or_else_the_likely_one(text: str, distribution: str) -> None:
+    with pytest.raises(InputError) as caught:
+        parse_pin(text, "upstream-pin.txt", lambda: "likely")
+    assert f"\n{distribution}==1.2.3 \\\n" in (caught.value.hint or "")
+    assert f"\n{distribution} @ git+https://HOST/OWNER/{distribution}@" in (caught.value.hint or "")
 
 
 @pytest.mark.parametrize(

@@ -14,9 +14,9 @@ from patchtool.adapters.project.settings import SETTINGS, Upstream, read_setting
 from patchtool.domain.errors import InputError, PatchtoolError, RefusedError
 from patchtool.domain.kinds import source_files
 from patchtool.domain.lock import Lock, unreadable_hint
-from patchtool.domain.package import ROOT, Package, normalized, package_in
+from patchtool.domain.package import ROOT, Package, likely_name, normalized, package_in
 from patchtool.domain.patch import PatchInfo
-from patchtool.domain.pin import EXAMPLE, GitSource, Pin, parse_pin
+from patchtool.domain.pin import UNKNOWN, GitSource, Pin, example_pin, parse_pin
 from patchtool.domain.release import Release
 from patchtool.domain.series import SeriesEntry, parse_series
 from patchtool.domain.toml_text import invalid, parse_toml
@@ -24,13 +24,6 @@ from patchtool.domain.toml_text import invalid, parse_toml
 SERIES = "patches/series"
 PIN = "upstream-pin.txt"
 LOCK = "patches/series.lock"
-_FIRST_PIN = f"""\
-`patchtool rebase --to RELEASE` writes the first pin if {SETTINGS} says what to pin:
-[upstream]
-distribution = "package"
-
-or write it yourself:
-{EXAMPLE}"""
 
 
 @dataclass(frozen=True)
@@ -60,8 +53,8 @@ class Project:
         """
         path = self.root / PIN
         if not self.is_pinned:
-            raise InputError(f"{path} does not exist", hint=_FIRST_PIN)
-        return parse_pin(_text(path), str(path))
+            raise self._unpinned()
+        return parse_pin(_text(path), str(path), self._likely_distribution)
 
     @property
     def is_pinned(self) -> bool:
@@ -75,8 +68,23 @@ class Project:
             InputError: Its settings do not say which distribution is to be pinned.
         """
         if self.upstream.distribution is None:
-            raise InputError(f"{self.root / PIN} does not exist", hint=_FIRST_PIN)
+            raise self._unpinned()
         vars(self)["pin"] = Pin(self.upstream.distribution, Release("0"))
+
+    def _unpinned(self) -> InputError:
+        distribution = self._likely_distribution()
+        return InputError(
+            f"{self.root / PIN} does not exist",
+            hint=f"`patchtool rebase --to RELEASE` writes the first pin if {SETTINGS} says what to pin:\n"
+            f'[upstream]\ndistribution = "{distribution}"\n\n'
+            f"or write it yourself:\n{example_pin(distribution)}",
+        )
+
+    def _likely_distribution(self) -> str:
+        """The distribution to show in examples of a pin, by the settings or else by the patches' targets."""
+        with suppress(InputError, OSError):  # the pin is what is told, not what is wrong with its neighbours
+            return self.upstream.distribution or self.upstream.package or likely_name(self._all_targets()) or UNKNOWN
+        return UNKNOWN
 
     @cached_property
     def upstream(self) -> Upstream:
