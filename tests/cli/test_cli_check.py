@@ -114,7 +114,7 @@ def test_check_reports_all_patches_in_one_run(cli: CommandLine) -> None:
         ("patches/own/patch.toml", f"{TOML}title =\n", "patches/own/patch.toml:5: not TOML"),
         ("patches/own/patch.toml", f'{TOML}requires = ["own"]\n', "patches/own/patch.toml:5: requirements form a"),
         ("patches/own/codemod.py", None, "patches/own has no codemod.py"),
-        ("patches/series.lock", "version = 99\n", "series.lock: unknown version 99 of the lock"),
+        ("patches/series.lock", "version = 99\n", "series.lock is of version 99, which a newer patchtool wrote"),
     ],
 )  # fmt: skip
 def test_check_exits_2_for_unreadable_project(cli: CommandLine, file: str, text: str | None, said: str) -> None:
