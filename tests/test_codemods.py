@@ -108,6 +108,8 @@ class Small:
         self.package.mkdir(parents=True)
         for name, text in SOURCES.items():
             self.file(name).write_text(text)
+        self.project.mkdir()
+        (self.project / "patchtool.toml").write_text('[upstream]\ndistribution = "sglang"\n')
         self.add(
             "pair", PAIR.format(name="Pair", before="old", after="new"), ["python/sglang/a.py", "python/sglang/b.py"]
         )
