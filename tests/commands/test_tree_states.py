@@ -61,9 +61,13 @@ class Tree:
         assert old in text
         self.file.write_text(text.replace(old, new))
 
+    @property
+    def record(self) -> Path:
+        return self.path / (".patchtool" if self.kind == "site" else ".git/patchtool") / "applied.json"
+
     def forget(self) -> None:
         """Lose the record, as an image that is built elsewhere does."""
-        shutil.rmtree(self.path / (".patchtool" if self.kind == "site" else ".git/patchtool"))
+        shutil.rmtree(self.record.parent)
 
     def edit_patch(self) -> None:
         codemod = self.upstream.project / "patches/dense/codemod.py"
@@ -74,15 +78,15 @@ class Tree:
         shutil.rmtree(self.upstream.project / "patches/dense")
 
     def follow(self) -> list[str]:
-        """Run the command that status names, until it names none."""
+        """Run the command that status names, until it names none; --no-commit is added only where no record tells."""
         followed: list[str] = []
         while command := self.upstream.run("status", "--tree", str(self.path), "--json").document["folder"]["next"]:
             followed.append(command)
             assert len(followed) < 6, followed
             program, *words = shlex.split(command)
             if program == "patchtool":
-                commit = ["--no-commit"] if self.kind == "files" and words[0] == "apply" else []
-                done = self.upstream.run(*words, *commit)
+                untold = self.kind == "files" and words[0] == "apply" and not self.record.exists()
+                done = self.upstream.run(*words, *(["--no-commit"] if untold else []))
                 assert done.code == 0, (command, done.err)
             else:
                 subprocess.run([program, *words], check=True, capture_output=True)
