@@ -94,6 +94,7 @@ def test_pinned_file_is_compared_with_the_pin_alone(
     assert upstream.run("fetch").code == 0
     assert index.seen == []
     (upstream.links / "sglang-1.0-py3-none-any.whl").write_bytes(b"tampered")
-    answer = upstream.run("fetch", "--store", str(upstream.folder / "other"))
+    (upstream.folder / "store").rename(upstream.folder / "earlier-store")
+    answer = upstream.run("fetch")
     assert answer.code == 4
     assert "has a hash that the pin lists" in answer.err
