@@ -156,7 +156,7 @@ def test_every_mutant_is_killed(rendered: Any, options: Any, version: str) -> No
         overlays[key] = mutated(mutant, pin.trees.overlays[subset])
     trees = ReleaseTrees(pin.series.release, pin.trees.tree, overlays)
     found = mutant_results(list(run_cells(mutant_cells(pin.series, TESTS, mutants), [trees], options)))
-    assert len(found) == len(mutants)
+    assert len(found) == len(mutants) > (40 if version == "0.5.13" else 0)
     assert [result for result in found if not result.killed] == []
 
 
