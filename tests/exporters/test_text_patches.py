@@ -127,5 +127,5 @@ def test_header_has_the_fields_of_dep_3(tmp_path: Path) -> None:
 
 def test_file_outside_of_the_package_is_refused_in_the_layout_of_a_package(tmp_path: Path) -> None:
     series = series_of(tmp_path, [{"docs/a.py": b"a\n"}, {"docs/a.py": b"b\n"}], Layout.PACKAGE)
-    with pytest.raises(InputError, match=r"docs/a\.py, which is not in python/"):
+    with pytest.raises(InputError, match=r"docs/a\.py, which is outside of python/"):
         export_to(tmp_path, "quilt", series)
