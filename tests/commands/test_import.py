@@ -22,6 +22,7 @@ from tests.commands.text_series import (
     write,
 )
 from tests.commands.trees import git
+from tests.exporters.consumers import require
 
 PACKAGE = files_before() | {f"{ROOT}{folder}__init__.py": File(b"") for folder in ("", "srt/")}
 
@@ -164,6 +165,7 @@ FIELDS = (
 
 
 def test_a_series_of_quilt_is_imported_in_its_order_with_its_fields(upstream: SmallUpstream, tmp_path: Path) -> None:
+    require("quilt")
     without_semantic(upstream)
     publish(upstream, "1.0", files_before())
     upstream.pin("1.0")
