@@ -106,7 +106,7 @@ def test_every_subset_on_the_pin_is_as_predicted(rendered: Any, options: Any) ->
         *ablation_cells(pin.series, TESTS, known_red=KNOWN_RED),
     ]
     verdicts = cell_verdicts(list(run_cells(cells, [pin.trees], options)))
-    assert len({cell.patches for cell in cells}) == 22
+    assert len({cell.patches for cell in cells}) == 26
     assert unexpected(verdicts) == []
     proofs = {proof.patch: proof.verdict for proof in patch_proofs(pin.series, verdicts)}
     assert proofs == {**dict.fromkeys(NAMES, Proof.AGREES), "mtp_commit_first_step": Proof.NONE}  # it is absent

@@ -98,12 +98,13 @@ def ablation_cells(
     applied = series.applied
     sizes = [size for size in range(len(applied) + 1) if size <= 1 or len(applied) - size <= _MOST_LEFT_OUT]
     subsets = [subset for size in sizes for subset in combinations(applied, size)]
-    cells = subset_cells(series, [subset for subset in subsets if series.is_closed(subset)], tests, tier, known_red)
-    return tuple(
-        cell
-        for cell in cells
-        if cell.test.drives is Subsystem.BACKENDS or _lacks_at_most_one(series, cell.patches, cell.test)
-    )
+    quick = [test for test in tests if test.drives is Subsystem.BACKENDS]
+    cells = subset_cells(series, filter(series.is_closed, subsets), quick, tier, known_red)
+    for test in (test for test in tests if test.drives is not Subsystem.BACKENDS):
+        needs = tuple(name for name in applied if name in test.needs)
+        lacking = filter(series.is_closed, (needs, *combinations(needs, max(0, len(needs) - 1))))
+        cells += subset_cells(series, lacking, [test], tier, known_red)
+    return cells
 
 
 def subset_cells(
@@ -118,12 +119,6 @@ def subset_cells(
     return tuple(
         _cell(series, subset, test, tier, known_red) for subset in trees for test in tests if tier in test.tiers
     )
-
-
-def _lacks_at_most_one(series: SeriesStates, subset: Sequence[str], test: Test) -> bool:
-    """Report whether a subset is what a test needs, or all of it but one patch."""
-    needs = {name for name in test.needs if name in series.applied}
-    return set(subset) <= needs and len(needs) - len(subset) <= 1
 
 
 def _cell(series: SeriesStates, subset: tuple[str, ...], test: Test, tier: Tier, known_red: Sequence[KnownRed]) -> Cell:
