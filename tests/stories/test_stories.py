@@ -53,6 +53,11 @@ class Person:
         return output
 
 
+def shown_below(command: str) -> str:
+    """The output that the README shows for a command."""
+    return (ROOT / "README.md").read_text(encoding="utf-8").split(f"    {command}\n\n```\n")[1].split("```")[0]
+
+
 @pytest.fixture
 def person(tmp_path: Path, wheel: Wheel) -> Person:
     return Person(tmp_path, [wheel("0.5.13"), wheel("0.5.14")])
@@ -60,7 +65,8 @@ def person(tmp_path: Path, wheel: Wheel) -> Person:
 
 def test_a_maintainer_moves_the_pin(person: Person) -> None:
     person.does("status", says="applied")
-    person.does("rebase", "--to", "v0.5.14", "--dry-run", says="nothing was written (--dry-run)")
+    planned = person.does("rebase", "--to", "v0.5.14", "--dry-run", says="nothing was written (--dry-run)")
+    assert shown_below("patchtool rebase --to v0.5.14 --dry-run") in planned
     person.does("rebase", "--to", "v0.5.14", says="upstream-pin.txt")
     person.does("rebase", "--to", "v0.5.14", "--accept", "mtp_tracking", "--reason", "x", ends=2, says="no drift")
     person.does("apply", says="build/sglang-v0.5.14 has 1 patch applied")
