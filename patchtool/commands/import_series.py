@@ -61,7 +61,6 @@ def import_series(session: Session, source: Path | None, *, tree: Path | None, s
     """
     with session.changing("import") as project:
         theirs = read_files(source) if source else read_commits(tree or Path.cwd(), span or "")
-        taken = _new_patches(project, theirs)
         stored = pinned_release(session)
         rendering = render(
             prepared(session, stored.release), session.store.tree(stored.commit), stored.release, session.cache
@@ -69,13 +68,14 @@ def import_series(session: Session, source: Path | None, *, tree: Path | None, s
         if rendering.exit_code >= ExitCode.CONFLICT:
             raise RefusedError("the series is in conflict on the pin", hint="patchtool status says where")
         below = OverlayTree(session.store.tree(stored.commit), rendering.contents, rendering.modes)
-        covered, notes = _without_missing(taken.patches, below, None if project.pin.git else project.package)
-        files = _apply(session, covered, below, str(stored.release))
+        covered, notes = _without_missing(theirs.patches, below, None if project.pin.git else project.package)
+        taken = _new_patches(project, covered)
+        files = _apply(session, taken.patches, below, str(stored.release))
         others = {p for r in rendering.patches if r.info.name not in taken.known for p in r.judgement.contents}
         worktree = open_worktree(tree, project.package) if source and tree else None
         compared = _compare(theirs, files, below, others, worktree, str(stored.release))
-        names = _names(project, covered)
-        written = write_all(project.root, _contents(project, names, covered))
+        names = _names(project, taken.patches)
+        written = write_all(project.root, _contents(project, names, taken.patches))
     count = f"{len(names)} patch{'' if len(names) == 1 else 'es'}"
     return Report(
         "import",
@@ -93,16 +93,19 @@ def import_series(session: Session, source: Path | None, *, tree: Path | None, s
     )
 
 
-def _new_patches(project: Project, theirs: ForeignSeries) -> _Taken:
+def _new_patches(project: Project, theirs: Sequence[ForeignPatch]) -> _Taken:
     """Leave out what the project has: the same change, or a semantic patch of the same title and author."""
     texts = [info for info in project.patches if info.is_text]
-    digests = {digest_without_places(_diff(Path(info.source_file).read_bytes())): info.name for info in texts}
-    titles = {(info.title, info.author): info for info in project.patches}
+    digests = {digest_without_places(_diff(Path(info.source_file).read_bytes())): info for info in texts}
+    theirs_digests = [digest_without_places(_diff(patch.diff)) for patch in theirs]
+    here = [digests[digest] for digest in theirs_digests if digest in digests]
+    # A commit of the same title as one that is here as it was made is another commit.
+    titles = {(info.title, info.author): info for info in project.patches if info not in here}
     new: list[ForeignPatch] = []
     known: set[str] = set()
     notes: list[str] = []
-    for patch in theirs.patches:
-        same = digests.get(digest_without_places(_diff(patch.diff)))
+    for patch, digest in zip(theirs, theirs_digests):
+        same = digests.get(digest)
         alike = titles.get(patch.identity)
         if same is None and alike is not None and alike.is_text:
             raise InputError(
@@ -110,7 +113,7 @@ def _new_patches(project: Project, theirs: ForeignSeries) -> _Taken:
                 hint=f"remove patches/{alike.name} and its line in {SERIES}, and import again",
             )
         if same is not None or alike is not None:
-            known.add(same or str(alike and alike.name))
+            known |= {info.name for info in (same, alike) if info is not None}
             notes += [f"{alike.name} is a semantic patch, and stays"] if same is None and alike is not None else []
         else:
             new.append(patch)

@@ -100,6 +100,17 @@ def test_a_commit_that_was_amended_since_is_told(upstream: SmallUpstream, fork: 
     assert (told.code, "was imported before, and changes something else now" in told.err) == (2, True)
 
 
+def test_commits_of_one_title_are_different_patches(upstream: SmallUpstream, fork: Path) -> None:
+    git(fork, "checkout", "-q", "-b", "fixes", "v1.0")
+    for number in range(3):
+        write(fork, {f"{ROOT}fix{number}.py": File(b"x = 1\n")})
+        git(fork, "add", "-A")
+        git(fork, "commit", "-qm", "fix")
+        done = upstream.run("import", "--tree", str(fork), "--range", "v1.0..fixes")
+        assert done.code == 0, done.err
+    assert (upstream.project / "patches" / "series").read_text().split() == ["fix", "fix_2", "fix_3"]
+
+
 def test_merges_are_told_and_what_they_bring_is_not_lost_in_silence(upstream: SmallUpstream, fork: Path) -> None:
     git(fork, "checkout", "-q", "-b", "side", "v1.0")
     (fork / CACHE).write_text((fork / CACHE).read_text() + "side = 1\n")
@@ -201,6 +212,8 @@ def test_files_that_no_wheel_has_are_left_out_and_told(upstream: SmallUpstream, 
     assert done.code == 0, done.err
     assert "left out of both, the pin has no such files: docs/guide.md" in done.out
     assert b"docs" not in (upstream.project / "patches" / "both" / "both.patch").read_bytes()
+    again = upstream.run("import", "--tree", str(fork), "--range", "v1.0..mixed")
+    assert (again.code, "nothing to import" in again.out) == (0, True), again.err
 
 
 REFUSED = {
