@@ -7,16 +7,14 @@ views of the pools' memory: ``blocks`` reads a state as the kernels address it, 
 from __future__ import annotations
 
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
-    Array = NDArray[Any]
+    Array: TypeAlias = np.ndarray[Any, Any]
 
 
 def blocks(pool: Array, lead: int) -> Array:
