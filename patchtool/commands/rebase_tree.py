@@ -5,21 +5,24 @@ from __future__ import annotations
 from pathlib import Path
 from shlex import quote
 
-from patchtool.adapters.git.commit_tree import CommitTree
+from patchtool.adapters.git.checkout import Checkout
 from patchtool.adapters.git.plumbing import Git
 from patchtool.adapters.git.series_branch import (
-    CarriedSeries,
-    NewBranch,
+    PreparedBranch,
+    SeriesCommits,
     find_commit,
-    make_branch,
+    move_branch,
+    prepare_branch,
+    refuse_in_use,
     refuse_missing,
-    series_below_head,
+    series_below,
 )
 from patchtool.adapters.worktree import Worktree
 from patchtool.domain.errors import ExitCode, InputError, RefusedError
 from patchtool.domain.rebase import RebasePlan, RebaseStep
 from patchtool.domain.release import Release
 from patchtool.domain.report import OutputTree, Report, UpstreamReport
+from patchtool.workflow.clones import clone_of, dropped_notes, tree_at, why_not_carried
 from patchtool.workflow.commits import branch_name, patch_commits, range_diff
 from patchtool.workflow.lock_comparison import render_series
 from patchtool.workflow.rendering import Rendering
@@ -41,7 +44,8 @@ def rebase_tree(session: Session, folder: Path, to: str, *, dry_run: bool) -> Re
         RefusedError: The folder is no such checkout, or the branch cannot be made.
     """
     worktree = open_read_only(session, folder)
-    checkout, series = worktree.checkout, _series(worktree, folder)
+    series = series_below(clone_of(worktree, folder), "HEAD") if worktree.checkout else None
+    checkout = worktree.checkout
     if checkout is None or series is None:
         raise RefusedError(
             f"{folder} has no commits of a series below HEAD",
@@ -49,9 +53,8 @@ def rebase_tree(session: Session, folder: Path, to: str, *, dry_run: bool) -> Re
         )
     commit = find_commit(checkout, to)
     release = _release(to, commit)
-    git = Git(checkout.common_dir)
     refuse_missing(checkout, commit, to, session.footprint)
-    rendering = render_series(session, CommitTree(git, commit, folder=session.project.package.layout or "."), release)
+    rendering = render_series(session, tree_at(session, checkout, commit), release)
     report = _report(worktree, series, rendering, release, commit)
     commits = patch_commits(rendering)
     if rendering.exit_code >= ExitCode.CONFLICT:
@@ -61,20 +64,24 @@ def rebase_tree(session: Session, folder: Path, to: str, *, dry_run: bool) -> Re
     if dry_run or not (commits or series.own):
         why = "--dry-run" if dry_run else f"no patch changes {release}"
         return report._replace(headline=f"no branch was made ({why})")
-    branch = make_branch(checkout, commit, commits, series.own[::-1], branch_name(release))
-    old = series.tip if branch.carried.conflict else [series.tip, *series.own[:1]][-1]
-    text = range_diff(git, (series.base, old), (commit, branch.tip))
+    branch = prepare_branch(checkout, commit, commits, series.own, branch_name(release))
+    kept = ""
+    if not branch.unchanged:
+        refuse_in_use(checkout, branch.name)
+        kept = move_branch(checkout, branch, keep=True)
+    old = series.tip if branch.carried.conflict else [series.tip, *series.own][-1]
+    text = range_diff(Git(checkout.common_dir), (series.base, old), (commit, branch.tip))
     return report._replace(
         exit_code=max(report.exit_code, ExitCode.FINDINGS if branch.carried.conflict else ExitCode.OK),
         text=text,
         result=OutputTree(str(folder), branch.tip, changed=not branch.unchanged),
-        notes=(*rendering.notes, *branch.notes, *_notes(git, worktree, series, branch)),
-        headline=f"{branch.name} is there already, nothing to do" if branch.unchanged else _headline(branch, folder),
-        extra={**report.extra, "range_diff": text, "written": [name for name in (branch.name, branch.kept) if name]},
+        notes=(*rendering.notes, *branch.notes, *_notes(worktree, checkout, series, branch)),
+        headline=_headline(branch, kept, folder),
+        extra={**report.extra, "range_diff": text, "written": [name for name in (branch.name, kept) if name]},
     )
 
 
-def _report(worktree: Worktree, series: CarriedSeries, rendering: Rendering, release: Release, commit: str) -> Report:
+def _report(worktree: Worktree, series: SeriesCommits, rendering: Rendering, release: Release, commit: str) -> Report:
     start = worktree.release or Release.of_commit(series.base)
     steps = (RebaseStep(each.info.name, None, each.judgement.state.value) for each in rendering.patches)
     plan = RebasePlan(start, release, tuple(steps))
@@ -90,18 +97,6 @@ def _report(worktree: Worktree, series: CarriedSeries, rendering: Rendering, rel
     )
 
 
-def _series(worktree: Worktree, folder: Path) -> CarriedSeries | None:
-    if worktree.checkout is None:
-        return None
-    package = worktree.upstream
-    if worktree.base != worktree.root / package.layout:
-        raise RefusedError(
-            f"{folder} has the package in another folder than upstream, which has {package.folder}",
-            hint="rebase --tree works in a clone of upstream",
-        )
-    return series_below_head(worktree.checkout)
-
-
 def _release(name: str, commit: str) -> Release:
     """The release that a tag of upstream is, or the commit."""
     try:
@@ -111,29 +106,22 @@ def _release(name: str, commit: str) -> Release:
     return Release.of_commit(commit) if release.commit else release
 
 
-def _headline(branch: NewBranch, folder: Path) -> str:
-    kept = f", its earlier commits are {branch.kept}" if branch.kept else ""
-    return f"made {branch.name}{kept}: git -C {folder} switch {branch.name}"
+def _headline(branch: PreparedBranch, kept: str, folder: Path) -> str:
+    if branch.unchanged:
+        return f"{branch.name} is there already, nothing to do"
+    was = f", its earlier commits are {kept}" if kept else ""
+    return f"made {branch.name}{was}: git -C {folder} switch {branch.name}"
 
 
-def _notes(git: Git, worktree: Worktree, series: CarriedSeries, branch: NewBranch) -> list[str]:
+def _notes(worktree: Worktree, checkout: Checkout, series: SeriesCommits, branch: PreparedBranch) -> list[str]:
     """What became of the person's own commits."""
-    carried = branch.carried
-    notes = [f"{_titled(git, commit)} changes nothing any more, and was left out" for commit in carried.dropped]
+    carried, notes = branch.carried, dropped_notes(checkout, branch.carried.dropped)
     if not series.own:
         return notes
     own = f"{len(series.own)} commit{'s' if len(series.own) > 1 else ''} of your own"
-    name = (worktree.branch or series.own[0][:12]).removeprefix("refs/heads/")
+    name = (worktree.branch or series.own[-1][:12]).removeprefix("refs/heads/")
     if not carried.conflict:
         return [*notes, f"{own} on {name} {'is' if len(series.own) == 1 else 'are'} on {branch.name} too"]
     command = f"git -C {quote(str(worktree.root))} rebase --onto {branch.name} {series.tip[:12]} {name}"
-    why = f"conflicts in {', '.join(carried.paths)}" if carried.paths else "is a merge"
-    return [
-        *notes,
-        f"{own} on {name} stayed there, because {_titled(git, carried.conflict)} {why}: {command} carries them",
-    ]
-
-
-def _titled(git: Git, commit: str) -> str:
-    subject = git.run("log", "-1", "--format=%s", commit, "--").stdout.decode(errors="replace").strip()
-    return f"{commit[:12]} ({subject})"
+    why = why_not_carried(checkout, carried)
+    return [*notes, f"{own} on {name} stayed there, because {why}: {command} carries them"]

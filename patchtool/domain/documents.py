@@ -53,10 +53,12 @@ class Status(_Patches, total=False):
 
 
 class Apply(_Patches, total=False):
-    """``apply``."""
+    """``apply``; ``branches`` and ``range_diff`` with ``--onto``."""
 
     result: Result
     diff: str
+    branches: Annotated[list[str], Meta(description="What was made or moved, and what keeps the earlier commits.")]
+    range_diff: str
 
 
 class Unapply(Document):

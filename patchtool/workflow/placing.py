@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import NamedTuple
 
 from patchtool.adapters.worktree import Worktree, read_applied, read_originals
 from patchtool.domain.ports import Tree
@@ -15,34 +16,60 @@ from patchtool.workflow.tree_base import locked_ids
 _SHOWN = 3
 
 
-def placed(session: Session, worktree: Worktree) -> Worktree:
-    """Place a folder among the releases that are known.
+class Placement(NamedTuple):
+    """Which release a tree is.
 
-    A folder that says no release is the one whose files it has, if that is certain; else the nearest release and the
+    Args:
+        release: The release; None where that is not certain.
+        note: What the user should know, a sentence; may be empty.
+    """
+
+    release: Release | None
+    note: str = ""
+
+
+def placed(session: Session, worktree: Worktree) -> Worktree:
+    """Place a folder among the releases that are known; see `place`."""
+    says = worktree.release
+    if _is_certain(session, says):
+        return worktree
+    found = place(session, _without_series(worktree), says)
+    notes = (*worktree.notes, found.note) if found.note else worktree.notes
+    return replace(worktree, placed=found.release, notes=notes)
+
+
+def place(session: Session, tree: Tree, says: Release | None) -> Placement:
+    """Place a tree among the releases that are known.
+
+    A tree that says no release is the one whose files it has, if that is certain; else the nearest release and the
     files that differ are noted, and it stays without a release. Where the pin is a commit, a wheel of the same version
     is the pin if its files are the pin's.
+
+    Args:
+        session: The run.
+        tree: Its files, without a series.
+        says: The release that it says it is.
     """
-    pin, says = session.project.pin.release, worktree.release
-    if says is not None and (says == pin or says.version != pin.version):
-        return worktree
-    files = _files(session, worktree)
-    known = _known(session)
+    if _is_certain(session, says):
+        return Placement(says)
+    pin, files, known = session.project.pin.release, tree.blob_ids(session.footprint), _known(session)
     if says is not None:
         same = bool(known.get(pin)) and _differing(files, known[pin]) == []
-        return _with(worktree, pin, f"this tree is {says}, with the files of the pin, {pin}") if same else worktree
+        return Placement(pin, f"this tree is {says}, with the files of the pin, {pin}") if same else Placement(says)
     ranked = sorted(known, key=lambda release: (-len(_differing(files, known[release])), release == pin, release))
     nearest = ranked[-1] if ranked else None
     if nearest is None or not any(files.get(path) == blob for path, blob in known[nearest].items()):
-        return replace(
-            worktree, notes=(*worktree.notes, "no known release has a file that the series reads as it is here")
-        )
+        return Placement(None, "no known release has a file that the series reads as it is here")
     differing = _differing(files, known[nearest])
     if not differing:
-        note = f"this tree says no release; all files that the series reads are those of {nearest}"
-        return _with(worktree, nearest, note)
+        return Placement(nearest, f"this tree says no release; all files that the series reads are those of {nearest}")
     shown = ", ".join(differing[:_SHOWN]) + (f" and {len(differing) - _SHOWN} more" if len(differing) > _SHOWN else "")
-    note = f"the nearest release by its content is {nearest}; these files differ from it: {shown}"
-    return replace(worktree, notes=(*worktree.notes, note))
+    return Placement(None, f"the nearest release by its content is {nearest}; these files differ from it: {shown}")
+
+
+def _is_certain(session: Session, says: Release | None) -> bool:
+    pin = session.project.pin.release
+    return says is not None and (says == pin or says.version != pin.version)
 
 
 def known_releases(session: Session) -> tuple[Release, ...]:
@@ -50,15 +77,10 @@ def known_releases(session: Session) -> tuple[Release, ...]:
     return tuple(dict.fromkeys((session.project.pin.release, *session.project.lock.releases)))
 
 
-def _with(worktree: Worktree, release: Release, note: str) -> Worktree:
-    return replace(worktree, placed=release, notes=(*worktree.notes, note))
-
-
-def _files(session: Session, worktree: Worktree) -> Mapping[str, str]:
-    """Blob ids of the files that the series reads, without what an earlier run wrote."""
+def _without_series(worktree: Worktree) -> Tree:
+    """The folder without what an earlier run wrote."""
     applied = read_applied(worktree)
-    tree: Tree = OverlayTree(worktree, read_originals(worktree, applied)) if applied else worktree
-    return tree.blob_ids(session.footprint)
+    return OverlayTree(worktree, read_originals(worktree, applied)) if applied else worktree
 
 
 def _known(session: Session) -> dict[Release, Mapping[str, str]]:

@@ -100,9 +100,11 @@ def render_on_worktree(
     if series.complete:
         return _rendered(session, worktree, series.base, patches, series)
     if base.committed:
+        onto = (worktree.branch or "").removeprefix("refs/heads/")
+        exchange = f"; or exchange them: patchtool apply --tree {worktree.root} --onto {onto} --replace" if onto else ""
         raise RefusedError(
             f"the commits of another series are at HEAD of {worktree.root}, and no record of them is here",
-            hint=f"leave them ({base.way_back}), then run it again",
+            hint=f"leave them ({base.way_back}), then run it again{exchange}",
         )
     return _rendered(session, worktree, base, patches, series)
 

@@ -222,4 +222,13 @@ SCENARIOS = (
             ("unapply", (*STORED, ("apply", *tree)), _nothing),
         )
     ),
+    Scenario("apply onto a branch", ("apply", "--onto", "other", *CHECKOUT), STORED, recovers=False),
+    Scenario(
+        "apply onto the branch at HEAD",
+        ("apply", "--replace", "--onto", "main", *CHECKOUT),
+        (*STORED, ("apply", "--onto", "main", *CHECKOUT)),
+        _edit_patch,
+        look=("status", *CHECKOUT),
+        recovers=False,
+    ),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
     from patchtool.adapters.git.checkout import Checkout
 
+_SHA1_DIGITS = 40
 _HEADER = re.compile(rb"(?:tree|parent|gpgsig(?:-sha256)?|mergetag) .*\n(?: .*\n)*")
 
 
@@ -62,6 +64,18 @@ def carry(checkout: Checkout, commits: Sequence[str], onto: str) -> Carried:
                 continue
             tip = git.line("hash-object", "-t", "commit", "-w", "--stdin", stdin=_moved(content, tree, tip))
     return Carried(tip, dropped=tuple(dropped))
+
+
+def unsigned_ids(git: Git, commits: Sequence[str], onto: str) -> list[str]:
+    """The ids that commits in a row would have on a commit without their signatures; nothing is stored."""
+    ids, objects = [onto], git.objects(commits)
+    for commit in commits:
+        content = objects[commit][1]
+        tree = content.partition(b"\n")[0].removeprefix(b"tree ").decode()
+        plain = _moved(content, tree, ids[-1])
+        algorithm = "sha1" if len(onto) == _SHA1_DIGITS else "sha256"
+        ids.append(hashlib.new(algorithm, b"commit %d\0%s" % (len(plain), plain), usedforsecurity=False).hexdigest())
+    return ids[1:]
 
 
 def _unmerged(git: Git, folder: Path) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from patchtool.adapters.foreign_files import read_regular
 from patchtool.adapters.git.checkout import discover
 from patchtool.adapters.git.stale_locks import lock_files, remove_stale_locks
 from patchtool.domain.errors import EnvironmentFault
@@ -31,6 +32,13 @@ _OPERATIONS = {
     "sequencer": ("a sequence of picks", "git cherry-pick or git revert with --continue or --abort"),
     "BISECT_LOG": ("a bisect", "git bisect reset"),
 }
+
+_RETURNS_TO = {
+    "rebase-merge": "rebase-merge/head-name",
+    "rebase-apply": "rebase-apply/head-name",
+    "BISECT_LOG": "BISECT_START",
+}
+"""Files that name the branch to which an unfinished operation returns."""
 
 
 class IndexEntry(NamedTuple):
@@ -71,6 +79,16 @@ class Repository:
                 return operation
         return None
 
+    def operation_on(self, branch: str) -> tuple[str, str] | None:
+        """Name an unfinished operation of any worktree that will return to a branch, and the command that ends it."""
+        common = self._checkout.common_dir
+        for folder in (common, *sorted((common / "worktrees").glob("*"))):
+            for operation, file in _RETURNS_TO.items():
+                head = os.fsdecode(read_regular(folder / file) or b"").strip()
+                if head and branch in (head, f"refs/heads/{head}"):
+                    return _OPERATIONS[operation]
+        return None
+
     def leads_outside(self, branch: str) -> str | None:
         """Name a link on the way to what a write changes in the repository; git itself would follow it."""
         own, common = self._checkout.git_dir, self._checkout.common_dir
@@ -91,6 +109,11 @@ class Repository:
     def remove_stale_locks(self, branch: str) -> None:
         """Remove the lock files that a killed git of ours left; see `stale_locks.remove_stale_locks`."""
         remove_stale_locks(self._checkout, branch)
+
+    def changes(self) -> list[str]:
+        """Every file that git tracks whose content, or whose index entry, is changed."""
+        flags = ("--porcelain=v1", "-z", "--no-renames", "--untracked-files=no", "--ignore-submodules=all")
+        return sorted(record[3:] for record in _records(self._checkout.run("status", *flags, reads_files=True)))
 
     def index_entries(self, paths: Iterable[str]) -> dict[str, IndexEntry]:
         """Look those paths up in the index; an unmerged one has a stage other than 0."""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from patchtool.adapters.git.carrying import Carried, carry
+from patchtool.adapters.git.carrying import Carried, carry, unsigned_ids
+from patchtool.adapters.git.commits import NEW_FILE
 from patchtool.adapters.git.plumbing import REGULAR, Git
 from patchtool.adapters.git.repository import Repository
-from patchtool.adapters.git.signing import UNSIGNED, sign, signing_of
+from patchtool.adapters.git.signing import UNSIGNED, Signing, sign, signing_of
 from patchtool.domain.errors import InputError, RefusedError
 from patchtool.domain.text_patch import SYMLINK
 
@@ -21,44 +22,52 @@ _MOST = 1000
 _HEADS = "refs/heads/"
 
 
-class CarriedSeries(NamedTuple):
-    """The commits of a series below HEAD.
+class SeriesCommits(NamedTuple):
+    """The commits of a series in the first parents of a commit.
 
     Args:
         base: The commit below the first.
-        tip: The last.
-        own: Ids of the commits on top of it, which are the person's; newest first.
+        commits: Their ids, in series order.
+        own: Ids of the commits on top of them, which are the person's; the oldest first.
     """
 
     base: str
-    tip: str
+    commits: tuple[str, ...]
     own: tuple[str, ...] = ()
 
+    @property
+    def tip(self) -> str:
+        """The last commit of the series."""
+        return self.commits[-1]
 
-class NewBranch(NamedTuple):
-    """A branch that was made.
+
+class PreparedBranch(NamedTuple):
+    """A branch as it is to be: its commits are stored, and no ref names them yet.
 
     Args:
         name: Its short name.
         tip: Its commit.
-        kept: The short name that its earlier commits have now; empty where there were none, or the same.
         carried: The person's own commits on the series.
-        unchanged: Whether it was there already, as it is.
+        before: The commit that it is on now; empty where there is no such branch.
         notes: What the user should know, one sentence each.
     """
 
     name: str
     tip: str
     carried: Carried
-    kept: str = ""
-    unchanged: bool = False
+    before: str = ""
     notes: tuple[str, ...] = ()
 
+    @property
+    def unchanged(self) -> bool:
+        """Whether it is there already, as it is to be."""
+        return self.tip == self.before
 
-def series_below_head(checkout: Checkout) -> CarriedSeries | None:
-    """Find the commits of a series in the first parents of HEAD; None where there are none."""
+
+def series_below(checkout: Checkout, commit: str) -> SeriesCommits | None:
+    """Find the commits of a series in the first parents of a commit; None where there are none."""
     form = "--format=%H%x1f%(trailers:key=Patchtool-Patch,valueonly,separator=%x20)"
-    listed = checkout.run("log", "--first-parent", f"--max-count={_MOST}", form, "HEAD", "--").decode(errors="replace")
+    listed = checkout.run("log", "--first-parent", f"--max-count={_MOST}", form, commit, "--").decode(errors="replace")
     commits = [line.partition("\x1f")[::2] for line in listed.splitlines() if line]
     first = next((i for i, (_, patch) in enumerate(commits) if patch), None)
     if first is None:
@@ -66,7 +75,8 @@ def series_below_head(checkout: Checkout) -> CarriedSeries | None:
     below = next((i for i in range(first, len(commits)) if not commits[i][1]), None)
     if below is None:
         return None
-    return CarriedSeries(commits[below][0], commits[first][0], tuple(commit for commit, _ in commits[:first]))
+    ids = [commit for commit, _ in commits]
+    return SeriesCommits(ids[below], tuple(ids[first:below][::-1]), tuple(ids[:first][::-1]))
 
 
 def find_commit(checkout: Checkout, name: str) -> str:
@@ -115,10 +125,10 @@ def refuse_missing(checkout: Checkout, commit: str, name: str, paths: Iterable[s
         )
 
 
-def make_branch(
-    checkout: Checkout, onto: str, commits: Sequence[PatchCommit], own: Sequence[str], name: str
-) -> NewBranch:
-    """Commit a series and a person's commits on a commit, as a branch; one of that name is kept as ``NAME@1``.
+def prepare_branch(
+    checkout: Checkout, onto: str, commits: Sequence[PatchCommit], own: Sequence[str], name: str, start: str = ""
+) -> PreparedBranch:
+    """Commit a series and a person's commits on a commit; commits of the series that are there already are kept.
 
     Args:
         checkout: The person's checkout.
@@ -126,44 +136,100 @@ def make_branch(
         commits: The series, in order; may be empty.
         own: The person's commits that are to follow, the oldest first.
         name: Short name of the branch.
+        start: The commit that has them; that of the branch where empty.
 
     Raises:
-        RefusedError: HEAD is on that branch, or another branch's name is in the way.
+        RefusedError: Another branch's name is in the way.
         EnvironmentFault: Git failed; no branch has changed.
     """
-    from patchtool.adapters.git.committing import commit_series  # late: it loads GitPython
-
     repository, ref = Repository(checkout), _HEADS + name
     if taken := repository.branches_in_the_way(ref):
         raise RefusedError(f"the branch {taken[0]} is in the way of {name}", hint=f"git branch -m {taken[0]} NEW-NAME")
-    target = checkout._replace(head=onto)
-    paths = {path for commit in commits for path in commit.contents}
-    entries = Git(checkout.common_dir).tree_entries(onto, paths)
-    modes = {path: mode for path, (mode, _) in entries.items() if mode in (*REGULAR, SYMLINK)}
-    made = commit_series(target, commits, lambda path: (modes.get(path, "100644"), path)) if commits else ()
-    signing = signing_of(checkout)
-    if signing.wanted and made:
-        made = sign(target, signing, made, commits)
-    notes = (UNSIGNED,) if signing.only_here else ()
+    before, signing = repository.branch_tip(ref) or "", signing_of(checkout)
+    there = series_below(checkout, start or before) if start or before else None
+    existing = there.commits if there and there.base == onto else ()
+    made = _commit(checkout, onto, commits, existing, signing)
     carried = carry(checkout, own, [onto, *made][-1])
-    before, tip = repository.branch_tip(ref), carried.tip
-    if before == tip:
-        return NewBranch(name, tip, carried, unchanged=True, notes=notes)
+    return PreparedBranch(name, carried.tip, carried, before, (UNSIGNED,) if signing.only_here else ())
+
+
+def _commit(
+    checkout: Checkout, onto: str, commits: Sequence[PatchCommit], existing: Sequence[str], signing: Signing
+) -> tuple[str, ...]:
+    """Commit a series; the first of the existing commits that are the same but for a signature are not made again."""
+    from patchtool.adapters.git.committing import commit_series  # late: it loads GitPython
+
+    if not commits:
+        return ()
+    git = Git(checkout.common_dir)
+    entries = git.tree_entries(onto, {path for commit in commits for path in commit.contents})
+    modes = {path: mode for path, (mode, _) in entries.items() if mode in (*REGULAR, SYMLINK)}
+
+    def place(path: str) -> tuple[str, str]:
+        return modes.get(path, NEW_FILE), path
+
+    made = commit_series(checkout._replace(head=onto), commits, place)
+    unsigned = unsigned_ids(git, existing, onto)
+    same = next((i for i, pair in enumerate(zip(made, unsigned)) if len({*pair}) > 1), min(len(made), len(unsigned)))
+    kept, rest = tuple(existing[:same]), commits[same:]
+    if not rest or (kept == made[:same] and not signing.wanted):  # what was made is on them already
+        return (*kept, *made[same:])
+    target = checkout._replace(head=[onto, *kept][-1])
+    added = commit_series(target, rest, place)
+    return (*kept, *(sign(target, signing, added, rest) if signing.wanted else added))
+
+
+def is_ancestor(checkout: Checkout, commit: str, of: str) -> bool:
+    """Whether a commit is another one, or below it."""
+    return not Git(checkout.common_dir).run("merge-base", "--is-ancestor", commit, of, check=False).code
+
+
+def tree_id(checkout: Checkout, commit: str) -> str:
+    """The id of a commit's tree."""
+    return Git(checkout.common_dir).line("rev-parse", f"{commit}^{{tree}}")
+
+
+def move_branch(checkout: Checkout, branch: PreparedBranch, *, keep: bool) -> str:
+    """Create a branch that was prepared, or move it there.
+
+    Args:
+        checkout: The person's checkout.
+        branch: The branch; neither HEAD nor another worktree is on it.
+        keep: Whether its earlier commits get a name.
+
+    Returns:
+        The short name that its earlier commits have now, ``NAME@1``; empty where they get none.
+
+    Raises:
+        EnvironmentFault: Git failed, or somebody has moved the branch meanwhile; nothing has changed.
+    """
+    kept = free_name(checkout, branch.name) if keep and branch.before else ""
+    moves = f"update {_HEADS}{branch.name} {branch.tip} {branch.before or '0' * len(branch.tip)}\n"
+    moves += f"create {_HEADS}{kept} {branch.before}\n" if kept else ""
+    checkout.run("update-ref", "-m", "patchtool", "--stdin", stdin=moves.encode(), durable=True)
+    return kept
+
+
+def refuse_in_use(checkout: Checkout, name: str) -> None:
+    """Refuse to move a branch under a working tree, or under an operation that will move it itself.
+
+    Raises:
+        RefusedError: HEAD or another worktree is on it, or a rebase or bisect will return to it.
+    """
+    repository, ref = Repository(checkout), _HEADS + name
     if checkout.branch == ref:
         raise RefusedError(
             f"{checkout.root} is on {name}, which would move", hint=f"git -C {checkout.root} switch BRANCH"
         )
     if folder := repository.worktree_on(ref):
         raise RefusedError(f"{folder} is on {name}, which would move", hint=f"git -C {folder} switch BRANCH")
-    kept = _free_name(repository, name) if before else ""
-    moves = f"update {ref} {tip} {before or '0' * len(onto)}\n"
-    moves += f"create {_HEADS}{kept} {before}\n" if kept else ""
-    checkout.run("update-ref", "-m", "patchtool: rebase", "--stdin", stdin=moves.encode(), durable=True)
-    return NewBranch(name, tip, carried, kept, notes=notes)
+    if operation := repository.operation_on(ref):
+        raise RefusedError(f"{operation[0]} of {name} is in progress", hint=f"end it first: {operation[1]}")
 
 
-def _free_name(repository: Repository, name: str) -> str:
-    number = 1
+def free_name(checkout: Checkout, name: str) -> str:
+    """The first of ``NAME@1``, ``NAME@2`` that no branch has."""
+    repository, number = Repository(checkout), 1
     while repository.branch_tip(f"{_HEADS}{name}@{number}"):
         number += 1
     return f"{name}@{number}"

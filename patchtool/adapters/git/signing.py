@@ -91,7 +91,7 @@ def sign(checkout: Checkout, signing: Signing, made: Sequence[str], patches: Seq
     parent, signed = checkout.head, []
     for commit, patch in zip(made, patches):
         name, _, address = patch.author.rpartition(" <")
-        identity = {"NAME": name, "EMAIL": address.removesuffix(">"), "DATE": f"@{when}"}
+        identity = {"NAME": name, "EMAIL": address.removesuffix(">"), "DATE": f"@{patch.date or when}"}
         environment = {f"GIT_{role}_{key}": text for role in ("AUTHOR", "COMMITTER") for key, text in identity.items()}
         argv = ("commit-tree", f"-S{key}", "-p", parent, "-F", "-", f"{commit}^{{tree}}")
         encoding = ("-c", "i18n.commitEncoding=UTF-8")

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from patchtool.adapters.worktree.worktree import Worktree
 
 
-_NEW_FILE_PERMISSIONS = 0o644
+NEW_FILE_PERMISSIONS = 0o644
 
 
 class WritePlan(NamedTuple):
@@ -80,7 +80,7 @@ def make_plan(
     crlf = worktree.line_endings({path: raw for path, raw in originals.items() if raw is not None})
     stored = [_with_stored_endings(patch, crlf) for patch in commits]
     after = final_contents(stored)
-    contents = {path: _with_disk_endings(path, after[path], crlf) for path in paths}
+    contents = {path: with_disk_endings(path, after[path], crlf) for path in paths}
     bits = {path: _mode(worktree, path, created, replaced.get(path)) for path in paths}
     files = tuple(
         FileChange(
@@ -92,7 +92,7 @@ def make_plan(
             original=f"originals/{blob_id(original or b'')}",
             mode=bits[path],
             link=replaced[path].link if path in replaced else link_of(worktree.on_disk(path)),
-            mode_after=_permissions(bits[path], modes[path]) if path in modes else None,
+            mode_after=permissions(bits[path], modes[path]) if path in modes else None,
         )
         for path in paths
     )
@@ -122,10 +122,10 @@ def link_of(file: Path) -> str:
 def _mode(worktree: Worktree, path: str, created: Collection[str], replaced: FileChange | None) -> int:
     if replaced:
         return replaced.mode
-    return _NEW_FILE_PERMISSIONS if path in created else worktree.on_disk(path).stat().st_mode & 0o777
+    return NEW_FILE_PERMISSIONS if path in created else worktree.on_disk(path).stat().st_mode & 0o777
 
 
-def _permissions(bits: int, mode: str) -> int:
+def permissions(bits: int, mode: str) -> int:
     """The permission bits of a file with git's mode: who may read it may execute it, or nobody may."""
     return bits | (bits & 0o444) >> 2 if mode == EXECUTABLE else bits & ~0o111
 
@@ -160,7 +160,8 @@ def _with_record_entries(
             yield change
 
 
-def _with_disk_endings(path: str, content: bytes | None, crlf: dict[str, str]) -> bytes | None:
+def with_disk_endings(path: str, content: bytes | None, crlf: dict[str, str]) -> bytes | None:
+    """The bytes on disk of a file that git stores with LF, given those that are checked out with CRLF."""
     return content.replace(b"\n", b"\r\n") if content is not None and path in crlf else content
 
 

@@ -11,6 +11,7 @@ import typer
 from patchtool.cli import completion, runtime
 from patchtool.cli.runtime import path, session, show
 from patchtool.cli.verbs.parameters import Names, OnOption, TreeOption, Verb
+from patchtool.domain.errors import InputError
 
 verbs = typer.Typer()
 
@@ -58,8 +59,22 @@ def apply(
         bool, typer.Option("--commit/--no-commit", help="Commit in a git checkout, or edit files only.")
     ] = True,
     force: Annotated[bool, typer.Option("--force", help="Write to a tree of another release than the pin.")] = False,
+    onto: Annotated[
+        str | None, typer.Option("--onto", metavar="BRANCH", help="With --tree: commit on this branch of the clone.")
+    ] = None,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="With --onto: exchange another series; your own commits stay on top.")
+    ] = False,
 ) -> int:
     """Apply the series and write the patched tree."""
+    runtime.exclude("--onto makes commits", onto=onto, **{"no-commit": not commit})
+    if onto or replace:
+        if not (onto and tree):
+            raise InputError("--onto needs --tree, and --replace needs --onto", hint="--tree CLONE --onto BRANCH")
+        from patchtool.commands.apply_onto import OntoOptions, apply_onto
+
+        chosen = OntoOptions(onto, replace, tuple(only or ()), tuple(skip or ()), dry_run, diff, force)
+        return show(apply_onto(session(), Path(tree), chosen))
     from patchtool.commands.apply import ApplyOptions
     from patchtool.commands.apply import apply as command
 

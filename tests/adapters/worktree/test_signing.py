@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -102,6 +103,17 @@ def test_commits_are_signed_where_the_users_git_signs(
     before = lab.git(root, "rev-parse", "main")
     unapply(open_worktree(root, SGLANG))
     assert lab.git(root, "rev-parse", "HEAD") == before
+
+
+@pytest.mark.skipif(not shutil.which("ssh-keygen"), reason="no OpenSSH")
+def test_signed_commit_has_the_date_of_its_patch(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = lab.checkout()
+    _with_ssh(lab, monkeypatch)
+    lab.git(lab.folder, "config", "--global", "commit.gpgSign", "true")
+    first, second = lab.series()
+    write(open_worktree(root, SGLANG), [replace(first, date="1600000000 +0530"), second], commit=True, branch=BRANCH)
+    dates = lab.git(root, "log", "-2", "--reverse", "--format=%ad|%cd", "--date=raw").splitlines()
+    assert dates == ["1600000000 +0530|1600000000 +0530", "1700000000 +0000|1700000000 +0000"]
 
 
 def test_repository_may_say_that_nothing_is_signed(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
