@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 from contextlib import contextmanager
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 from patchtool.domain.text_patch import REGULAR, SYMLINK, CarriedFile, CarryOutcome, HunkFinding
@@ -64,13 +64,17 @@ def carry_file(change: FileChange, target: bytes | None, *, path: str = "", mode
 
 @contextmanager
 def _no_collection() -> Iterator[None]:
-    """Stop the collector of reference cycles: syntax trees have none, and looking through them takes half the time."""
+    """Stop the collector of reference cycles: syntax trees have none, and looking through them takes half the time.
+
+    What is parsed is kept for the next patch, so the collector does not look at it afterwards, either.
+    """
     enabled = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
         if enabled:
+            gc.freeze()
             gc.enable()
 
 
@@ -151,15 +155,24 @@ class _Carrier:
 
     def carry(self) -> CarriedFile:
         """Merge by lines, and for Python by structure, too; where the two differ, the doubt is a conflict."""
-        lines = merge_file(self.base, self.patched, self.target)
-        if lines.merged == self.target:
-            return self.result(CarryOutcome.LANDED, self.target, self._line_findings(lines))
+        if self._may_be_there() and self.lines.merged == self.target:
+            return self.result(CarryOutcome.LANDED, self.target, self._line_findings(self.lines))
         if self.path.endswith(".py"):
             try:
-                return self._python(lines, *(parsed(data) for data in (self.base, self.patched, self.target)))
+                return self._python(*(parsed(data) for data in (self.base, self.patched, self.target)))
             except (NotStructural, RecursionError):  # what nests that deep is data, not code
                 pass
-        return self._text(lines)
+        return self._text(self.lines)
+
+    @cached_property
+    def lines(self) -> LineMerge:
+        """The three versions, merged by lines; that takes time where upstream gave all of the file another layout."""
+        return merge_file(self.base, self.patched, self.target)
+
+    def _may_be_there(self) -> bool:
+        """Whether the target has every line that the patch adds: else no merge of lines finds it landed."""
+        base, patched, target = (set(data.splitlines()) for data in (self.base, self.patched, self.target))
+        return patched - base <= target
 
     def _text(self, lines: LineMerge) -> CarriedFile:
         findings = self._line_findings(lines)
@@ -176,17 +189,14 @@ class _Carrier:
             for h in lines.hunks
         )
 
-    def _python(self, lines: LineMerge, base: Source, patched: Source, target: Source) -> CarriedFile:
+    def _python(self, base: Source, patched: Source, target: Source) -> CarriedFile:
         merge = merge_python(base, patched, target)
         findings = self._findings(merge)
         verdict = summary(merge.hunks)
-        by_lines = None if lines.merged is None else self._sound(lines.merged)
         if verdict == states.LANDED:
             return self.result(CarryOutcome.LANDED, self.target, findings)
-        if by_lines and verdict in {states.APPLIED, states.CONFLICT} and not self._unsafe(merge, lines):
-            landed = any(hunk.state == states.LANDED for hunk in lines.hunks)
-            outcome = CarryOutcome.PARTIAL if landed else CarryOutcome.MERGED
-            return self.result(outcome, lines.merged or b"", self._line_findings(lines))
+        if verdict in {states.APPLIED, states.CONFLICT} and self._lines_are_sound(merge):
+            return self._text(self.lines)
         if verdict == states.CONFLICT:
             return self._conflict(merge, findings, target)
         if merge.merged == self.target:
@@ -197,7 +207,11 @@ class _Carrier:
         outcome = CarryOutcome.PARTIAL if verdict == "partial" else CarryOutcome.STRUCTURAL
         return self.result(outcome, merge.merged, findings)
 
-    def _sound(self, merged: bytes) -> bool:
+    def _lines_are_sound(self, merge: PythonMerge) -> bool:
+        """Whether the merge of lines has a result, and structure finds nothing wrong with it."""
+        merged = self.lines.merged
+        if merged is None or self._unsafe(merge, self.lines):
+            return False
         return check_merged(self.patched, self.target, merged) is None
 
     def _unsafe(self, merge: PythonMerge, lines: LineMerge) -> bool:

@@ -30,7 +30,7 @@ class Complaint(NamedTuple):
 
 def words(lines: Iterable[str]) -> Counter[str]:
     """Count words and operators; brackets, commas and quotes, which a layout may add, are left out."""
-    return Counter(word for line in lines for word in _WORD.findall(line))
+    return Counter(_WORD.findall("\n".join(lines)))
 
 
 def check_merged(patched: bytes, target: bytes, merged: bytes) -> Complaint | None:
@@ -48,6 +48,8 @@ def check_merged(patched: bytes, target: bytes, merged: bytes) -> Complaint | No
         tree = _facts(merged)
     except (SyntaxError, ValueError, RecursionError) as error:
         return Complaint("unparsable", f"the merged file does not parse: {error}")
+    if not tree.suspect:
+        return None
     known = _facts(patched), _facts(target)
     for name, count in tree.definitions.items():
         if count > max(1, *(side.definitions[name] for side in known)):
@@ -73,10 +75,11 @@ def check_words(added: Counter[str], removed: Counter[str], target: bytes, merge
     Returns:
         The word that is lost or doubled, or None.
     """
-    expected, found = Counter(added), words([merged.decode("utf-8", "replace")])
+    expected = Counter(added)
     expected.subtract(removed)
-    found.subtract(words([target.decode("utf-8", "replace")]))
-    expected.subtract(found)
+    before, after = (Counter(data.decode("utf-8", "replace").split("\n")) for data in (target, merged))
+    expected.subtract(words((after - before).elements()))
+    expected.update(words((before - after).elements()))
     for word, count in expected.items():
         if count:
             return Complaint("unbalanced", f"`{word}` would be {'missing' if count > 0 else 'added'} against the patch")
@@ -87,6 +90,11 @@ class _Facts(NamedTuple):
     definitions: Counter[tuple[str, ...]]
     entries: Counter[tuple[str, str]]
     unbound: frozenset[str]
+
+    @property
+    def suspect(self) -> bool:
+        """Whether anything may be wrong with the file."""
+        return bool(self.entries or self.unbound) or any(count > 1 for count in self.definitions.values())
 
 
 @lru_cache(maxsize=256)
@@ -115,8 +123,9 @@ def _entries(tree: ast.AST) -> Iterator[tuple[str, str]]:
     """Name each key of a dictionary and each attribute of a class that is there again."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Dict):
-            keys = Counter(repr(key.value) for key in node.keys if isinstance(key, ast.Constant))
-            yield from (("the key", key) for key, count in keys.items() if count > 1)
+            if len(node.keys) > 1:
+                keys = Counter(repr(key.value) for key in node.keys if isinstance(key, ast.Constant))
+                yield from (("the key", key) for key, count in keys.items() if count > 1)
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "add_argument":
             if node.args and isinstance(node.args[0], ast.Constant):
                 yield ("the option", repr(node.args[0].value))

@@ -7,18 +7,20 @@ import io
 import keyword
 import re
 import tokenize
+from collections import Counter
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from patchtool.textual.shape import Shape, documentation_shape, header_shape
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 _WORD = re.compile(r"\w+|[^\w\s]")
 _TELLING_LENGTH = 10
 """Characters of the names of a short statement from which it tells something: more than ``return x``."""
+_FEW = 50
 _TELLING_MARK = re.compile(r"attr='(setter|getter|deleter|register|overload)'|overload")
 
 
@@ -129,8 +131,10 @@ class Item:
         return " ".join(line.strip() for line in self.lines)[:70]
 
 
-def counted(elements: Iterable[str]) -> dict[str, int]:
-    """Count elements; a plain dictionary is faster than a Counter here."""
+def counted(elements: Sequence[str]) -> dict[str, int]:
+    """Count elements; of a few, a plain dictionary is faster than a Counter."""
+    if len(elements) > _FEW:
+        return Counter(elements)
     counts: dict[str, int] = {}
     for element in elements:
         counts[element] = counts.get(element, 0) + 1

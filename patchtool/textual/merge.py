@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 from patchtool.textual.align import aligned
 from patchtool.textual.diff import stretches
 from patchtool.textual.edits import COSMETIC, Edit, Parts
-from patchtool.textual.gap import Gap, deep_keys, gone, resolve
+from patchtool.textual.gap import Gap, deep_keys, gone
 from patchtool.textual.items import Item, Versions, indented
 from patchtool.textual.renames import Similar
+from patchtool.textual.resolve import resolve
 from patchtool.textual.triple import merge_statement
 
 if TYPE_CHECKING:

@@ -7,6 +7,7 @@ import io
 import tokenize
 from collections import Counter
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,17 @@ class NoMerge(Exception):
     """Both sides changed the same thing in different ways; the message is the explanation."""
 
 
+@lru_cache(maxsize=4096)
+def _string_key(text: str) -> str:
+    """What a string says, whatever its quotes; a formatted string as it is written."""
+    if "f" not in text.partition(text[-1])[0].lower():
+        try:
+            return repr(ast.literal_eval(text))
+        except (SyntaxError, ValueError):
+            pass
+    return text
+
+
 @dataclass(frozen=True)
 class Token:
     """A token, and the white space and comments before it."""
@@ -33,12 +45,7 @@ class Token:
     @property
     def key(self) -> str:
         """Equal for tokens that mean the same: the kind of quotes of a string does not matter."""
-        if self.text[-1] in "\"'" and "f" not in self.text.partition(self.text[-1])[0].lower():
-            try:
-                return repr(ast.literal_eval(self.text))
-            except (SyntaxError, ValueError):
-                pass
-        return self.text
+        return _string_key(self.text) if self.text[-1] in "\"'" else self.text
 
     def render(self) -> str:
         """Write it with what stands before it."""
