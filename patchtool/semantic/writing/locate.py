@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 from functools import lru_cache
 from itertools import pairwise
 
@@ -14,18 +14,18 @@ from patchtool.semantic.language.nodes import walk
 from patchtool.semantic.language.scopes import Block, Scope, first_line
 from patchtool.semantic.language.source import Source
 from patchtool.semantic.writing.errors import CannotWrite
-from patchtool.semantic.writing.partial_module import parse_statements
+from patchtool.semantic.writing.partial_module import parse_definitions
 
 Line = cst.SimpleStatementLine | cst.BaseCompoundStatement
 Chain = tuple[cst.CSTNode, ...]
 
 
-def parse_file(source: Source, edited: Iterable[Scope] | None = None) -> cst.Module:
+def parse_file(source: Source, edited: Collection[Scope] = ()) -> cst.Module:
     """Parse a file with LibCST.
 
     Args:
         source: The file.
-        edited: The definitions in it that are needed, if it is not the whole file.
+        edited: The definitions in it that are needed; empty for the whole file.
 
     Raises:
         CannotWrite: LibCST cannot parse it, or would not print it as it is.
@@ -37,9 +37,7 @@ def parse_file(source: Source, edited: Iterable[Scope] | None = None) -> cst.Mod
             detail = f"line {first_line(statement)} has a form feed in its indentation, which LibCST does not keep"
             raise CannotWrite("unparsable", detail)
     try:
-        tops = [[*scope.owners[1:], scope.node][0] for scope in edited or ()]
-        statements = {top for top in tops if isinstance(top, ast.stmt)}
-        partial = parse_statements(source, statements) if tops and source.tree not in tops else None
+        partial = parse_definitions(source, edited) if edited else None
         return partial or _parsed(source.data)
     except cst.ParserSyntaxError as error:
         raise CannotWrite("unparsable", f"LibCST cannot parse the file: {error.message}") from None

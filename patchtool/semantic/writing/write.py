@@ -53,7 +53,7 @@ def write_rules(verdicts: Sequence[RuleVerdict], sources: dict[str, Source]) -> 
 def _write_file(verdicts: Sequence[RuleVerdict], source: Source) -> Source:
     transforms = any(isinstance(verdict.rule.edit, Transform) for verdict in verdicts)
     scopes = [analysis.scope for verdict in verdicts for analysis, _ in verdict.replacements]
-    module = parse_file(source, None if transforms else scopes)
+    module = parse_file(source, () if transforms else scopes)
     edits: list[FilledReplacement] = []
     changing: list[tuple[TemplateNames, FilledChange]] = []
     names: list[TemplateNames] = []
