@@ -18,12 +18,14 @@ import sys
 import tarfile
 import time
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
-from patchtool.domain.text_patch import CarriedFile, CarryOutcome, FileChange
+from patchtool.domain.text_patch import CarriedFile, CarryOutcome, FileChange, LaterChange
 from patchtool.textual.carry import carry_file
 from patchtool.textual.decision import decide
+from patchtool.textual.later import landed_with_later
 
 
 class Series(NamedTuple):
@@ -180,12 +182,13 @@ def carry(folder: Path, diffs: Path | None, *, verbose: bool) -> tuple[Counter[s
     outcomes: Counter[str] = Counter()
     patches = changes(folder, blobs)
     start = time.process_time()
-    for title, files in patches:
+    for number, (title, files) in enumerate(patches, 1):
         carried: list[tuple[str, CarriedFile]] = []
         for file in files:
             if file.path not in tree:
                 tree[file.path] = blobs.read(f"target:{file.path}")
-            carried.append((file.path, carry_file(file, tree[file.path])))
+            later = (LaterChange(name, o) for name, all_ in patches[number:] for o in all_ if o.path == file.path)
+            carried.append((file.path, _carried(file, later, tree[file.path])))
         decision = decide(carried)
         outcomes[decision.outcome.value] += 1
         if verbose:
@@ -201,6 +204,13 @@ def carry(folder: Path, diffs: Path | None, *, verbose: bool) -> tuple[Counter[s
         if path.endswith(".py") and data is not None and before is not None and data != before and _parses(before):
             ast.parse(data)
     return outcomes, elapsed
+
+
+def _carried(file: FileChange, later: Iterable[LaterChange], target: bytes | None) -> CarriedFile:
+    carried = carry_file(file, target)
+    if carried.outcome in (CarryOutcome.EXACT, CarryOutcome.LANDED):
+        return carried
+    return landed_with_later(file, later, target) or carried
 
 
 def _parses(data: bytes) -> bool:

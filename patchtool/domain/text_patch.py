@@ -6,7 +6,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 REGULAR = "100644"
 """Git's mode of a plain file."""
@@ -117,27 +117,54 @@ class TextChange(NamedTuple):
     commit: str = ""
 
 
+class LaterChange(NamedTuple):
+    """What a later patch of the series does to a file that a patch changes, on what that patch left of it.
+
+    Args:
+        name: The later patch.
+        file: Its change.
+    """
+
+    name: str
+    file: FileChange
+
+
+def _no_later() -> Sequence[LaterChange]:
+    return ()
+
+
 class TextSource:
     """Where the change of a text patch comes from: it is read only where no judgement of the patch is kept.
 
     Args:
-        key: Identifies the tree that the patch was made for.
+        key: Identifies the tree that the patch was made for, and the later patches.
         read: Reads the change.
+        read_later: Reads what later patches do to its files.
     """
 
-    def __init__(self, key: str, read: Callable[[], TextChange]) -> None:
+    def __init__(
+        self,
+        key: str,
+        read: Callable[[], TextChange],
+        read_later: Callable[[], Sequence[LaterChange]] = _no_later,
+    ) -> None:
         self.key = key
         self._read = read
+        self._read_later = read_later
 
     def change(self) -> TextChange:
         """Read the change."""
         return self._read()
 
-    def __reduce__(self) -> tuple[Callable[[str, TextChange], TextSource], tuple[str, TextChange]]:
-        """Give a worker the change itself: the store is not its to read."""
-        return known_source, (self.key, self.change())
+    def later(self) -> Sequence[LaterChange]:
+        """Read what later patches that were made for the same tree do to its files, in order."""
+        return self._read_later()
+
+    def __reduce__(self) -> tuple[Callable[..., TextSource], tuple[str, TextChange, Sequence[LaterChange]]]:
+        """Give a worker the changes themselves: the store is not its to read."""
+        return known_source, (self.key, self.change(), self.later())
 
 
-def known_source(key: str, change: TextChange) -> TextSource:
+def known_source(key: str, change: TextChange, later: Sequence[LaterChange] = ()) -> TextSource:
     """Make the source of a change that is at hand."""
-    return TextSource(key, lambda: change)
+    return TextSource(key, lambda: change, lambda: later)

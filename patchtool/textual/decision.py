@@ -69,8 +69,9 @@ def decide(files: Sequence[tuple[str, CarriedFile]]) -> Decision:
     outcomes = Counter(file.outcome for _, file in code)
     if set(outcomes) == {CarryOutcome.LANDED}:
         differ = sum(file.outcome is not CarryOutcome.LANDED for _, file in rest)
-        told = f"its code is there; {differ} of {len(rest)} tests and documents differ" if differ else ""
-        return Decision(CarryOutcome.LANDED, "", told)
+        told = [file.detail for _, file in code if file.detail]
+        told += [f"its code is there; {differ} of {len(rest)} tests and documents differ"] if differ else []
+        return Decision(CarryOutcome.LANDED, "", "; ".join(told))
     tests = [path for path, file in rest if role(path) is Role.TEST and file.outcome is CarryOutcome.LANDED]
     failed = next((file for _, file in code if file.outcome is CarryOutcome.CONFLICT), None)
     if failed is not None:

@@ -12,10 +12,11 @@ from patchtool.domain.patch import Change, Diagnostic, GoalEvidence, Judgement, 
 from patchtool.domain.ports import Tree
 from patchtool.domain.release import Release
 from patchtool.domain.state import State
-from patchtool.domain.text_patch import REGULAR, CarriedFile, CarryOutcome, FileChange, TextChange
+from patchtool.domain.text_patch import REGULAR, CarriedFile, CarryOutcome, FileChange, TextChange, TextSource
 from patchtool.domain.trees import entries_of, renames_of
 from patchtool.textual.carry_entry import CarriedEntry, carry_entry
 from patchtool.textual.decision import decide
+from patchtool.textual.later import landed_with_later
 
 _NO_BASE = "a text patch is carried from the release that it was made for, which is not at hand here"
 
@@ -36,7 +37,7 @@ class TextKind:
         if info.is_newer_than(release):
             return Judgement(State.ABSENT, "before-since", f"the patch is for v{info.since} and later")
         try:
-            return _carried(change, tree)
+            return _carried(change, tree, info.text)
         except Exception as error:  # noqa: BLE001 -- upstream's code must not end a run that is about other patches, too
             text = f"{type(error).__name__}: {error}"
             return Judgement(State.CRASHED, "carry-failed", text, trace=traceback.format_exc())
@@ -56,7 +57,7 @@ class TextKind:
         return Draft({}, ())
 
 
-def _carried(change: TextChange, tree: Tree) -> Judgement:
+def _carried(change: TextChange, tree: Tree, source: TextSource) -> Judgement:
     there = dict(entries_of(tree, [path for file in change.files for path in (file.path, file.source_path)]))
     missing = [file.source_path for file in change.files if file.base is not None and not _is_there(file, there)]
     renamed = renames_of(tree, change.commit) if missing else {}
@@ -65,7 +66,8 @@ def _carried(change: TextChange, tree: Tree) -> Judgement:
     carried = []
     for file in change.files:
         home = moved.get(file.source_path, "")
-        carried.append((file._replace(path=home or file.path), carry_entry(file, there, home)))
+        entry = _as_left(file, carry_entry(file, there, home), there, home, source)
+        carried.append((file._replace(path=home or file.path), entry))
     judgement = _with_changes(_decided([(file.path, entry.file) for file, entry in carried]), carried, there)
     if moved and judgement.state is State.APPLIED:
         detail = ", ".join(f"{old} is {new} by now" for old, new in moved.items())
@@ -73,6 +75,19 @@ def _carried(change: TextChange, tree: Tree) -> Judgement:
     # The key of a kept judgement has the files' bytes: what depends on modes or on other files is about this tree only.
     by_modes = any(file.base_mode != file.patched_mode for file in change.files)
     return judgement._replace(goals=_hunks(carried), searched_tree=by_modes or bool(missing))
+
+
+def _as_left(
+    file: FileChange, entry: CarriedEntry, there: Mapping[str, tuple[str, bytes]], home: str, source: TextSource
+) -> CarriedEntry:
+    """The entry or, where the tree has the change as later patches leave it, that this has landed."""
+    later = [] if entry.file.outcome in (CarryOutcome.EXACT, CarryOutcome.LANDED) else source.later()
+    own = [change for change in later if change.file.path == file.path]
+    if not own or file.old_path or file.base_mode != file.patched_mode:
+        return entry
+    mode, data = there.get(home or file.path, ("", None))
+    landed = landed_with_later(file, own, data, path=home, mode=mode or REGULAR)
+    return entry if landed is None else CarriedEntry(landed, mode, changes=False)
 
 
 def _is_there(file: FileChange, there: Mapping[str, tuple[str, bytes]]) -> bool:

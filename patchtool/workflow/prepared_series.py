@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from patchtool.domain.lock import Lock
 from patchtool.domain.patch import Judgement, PatchInfo, PatchReport
 from patchtool.domain.release import Release
-from patchtool.domain.text_patch import TextChange, TextSource, known_source
+from patchtool.domain.text_patch import LaterChange, TextChange, TextSource, known_source
 from patchtool.domain.trees import entries_of
 from patchtool.workflow.rendering import judge_now, judgements
 from patchtool.workflow.session import Session
@@ -52,7 +52,36 @@ def bound(session: Session, patches: Sequence[PatchInfo] | None = None) -> tuple
 
 def _bound(session: Session, info: PatchInfo, below: str) -> PatchInfo:
     base = base_of(session, info)
-    return info._replace(text=TextSource(f"{base.key} {below}", partial(_change_of, session, base, info.name)))
+    later = _later_patches(session, base, info)
+    key = " ".join([base.key, below, *(other.digest for other in later)])
+    read_later = (partial(_later_changes, session, base, info, later),) if later else ()
+    return info._replace(text=TextSource(key, partial(_change_of, session, base, info.name), *read_later))
+
+
+def _later_patches(session: Session, base: Release, info: PatchInfo) -> list[PatchInfo]:
+    """The text patches after one that change its files and were made for the same release."""
+    patches = session.project.patches
+    at = next((n for n, other in enumerate(patches, 1) if other.name == info.name), len(patches))
+    own = set(info.targets)
+    return [p for p in patches[at:] if p.is_text and own.intersection(p.targets) and base_of(session, p) == base]
+
+
+def _later_changes(
+    session: Session, base: Release, info: PatchInfo, later: Sequence[PatchInfo]
+) -> Sequence[LaterChange]:
+    """What later patches do to the files of one, on what it left there, as far as they apply to that exactly."""
+    from patchtool.adapters.git.patch_index import open_patch_index  # late: only a series with text patches needs it
+
+    change = _change_of(session, base, info.name)
+    found: list[LaterChange] = []
+    with open_patch_index(session.store.path) as index:
+        index.put({f.path: None if f.patched is None else (f.patched_mode, f.patched) for f in change.files})
+        for other in later:
+            applied = index.apply(Path(other.source_file).read_bytes(), only=[file.path for file in change.files])
+            if applied.problem:
+                break
+            found += [LaterChange(other.name, file) for file in applied.files]
+    return found
 
 
 def base_of(session: Session, info: PatchInfo) -> Release:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -245,6 +246,30 @@ def test_what_landed_keeps_its_diff_and_its_base(every_kind: SmallUpstream) -> N
     assert every_kind.run("rebase", "--to", "1.0").code == 0
     assert "base" not in toml.read_text()
     assert set(every_kind.run("status", "--json").states().values()) == {"applied"}
+
+
+STACK = [LINES, LINES.replace("line 7\n", "line 7\nnew\n"), LINES.replace("line 7\n", "line 7\nnewer\nnewest\n")]
+
+
+@pytest.mark.parametrize(
+    ("there", "first"), [(STACK[2] + "end\n", "landed"), (STACK[1] + "end\n", "landed"), (LINES + "end\n", "applied")]
+)
+def test_what_a_later_patch_changes_again_has_landed_as_that_leaves_it(
+    upstream: SmallUpstream, tmp_path: Path, there: str, first: str
+) -> None:
+    without_semantic(upstream)
+    publish(upstream, "1.0", {f"{ROOT}notes.txt": File(STACK[0].encode())})
+    upstream.pin("1.0")
+    for number, (before, after) in enumerate(pairwise(STACK)):
+        change = Kind({"notes.txt": File(before.encode())}, {"notes.txt": File(after.encode())})
+        add_patch(upstream, f"step_{number}", diff_of(change, tmp_path / f"made-{number}"))
+    upstream.run("refresh")
+    publish(upstream, "1.1", {f"{ROOT}notes.txt": File(there.encode())})
+    states = upstream.run("status", "--on", "1.1", "--json").states()
+    assert states == {"step_0": first, "step_1": "landed" if there.startswith(STACK[2]) else "applied"}
+    assert upstream.run("status", "--on", "1.1", "--json").states() == states
+    assert upstream.run("rebase", "--to", "1.1").code == 0
+    assert upstream.run("status", "--json").states() == states
 
 
 def test_kinds_mix_in_one_series(upstream: SmallUpstream, tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ kept in a scratch folder, so the store is not written to.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -55,13 +55,17 @@ class PatchIndex:
             self._git.run("update-index", "-z", "--index-info", stdin=stdin)
         self._files = {path: entry for path, entry in self._files.items() if path not in changed} | present
 
-    def apply(self, diff: bytes) -> TextChange:
+    def apply(self, diff: bytes, *, only: Collection[str] = ()) -> TextChange:
         """Apply a diff, all of it or nothing.
 
         Args:
             diff: As git writes it, with paths below ``a/`` and ``b/``.
+            only: Paths of files to apply it to; all by default.
         """
         parts = split_diff(diff)
+        if only:
+            parts = [part for part in parts if {part.old, part.new} & set(only)]
+            diff = b"".join(part.text for part in parts)
         applied = self._git.run("apply", "--cached", "--whitespace=nowarn", "-p1", "-", stdin=diff, check=False)
         if applied.code:
             return TextChange(problem=_first_line(applied.stderr.decode(errors="replace")))
