@@ -97,21 +97,49 @@ def _select_releases(
 ) -> tuple[list[Release], list[str]]:
     """The named releases or those of index and store, oldest first, and a note if the index could not be asked."""
     if any(".." in text for text in releases):
-        from patchtool.workflow.upstream_history import commits_in_range
-
-        listed = [commits_in_range(session, t, every) if ".." in t else [find_release(session, t)] for t in releases]
-        return list(dict.fromkeys(release for each in listed for release in each)), []
+        chosen: dict[Release, None] = {}
+        notes: list[str] = []
+        for text in releases:
+            found, more = _in_range(session, text, every) if ".." in text else ([find_release(session, text)], [])
+            chosen |= dict.fromkeys(found)
+            notes += more
+        return (sorted(chosen) if session.git_source is None else list(chosen)), notes
     if releases:
         return sorted({find_release(session, text) for text in releases}), []
+    lowest = [Release(info.since) for info in session.project.patches if info.since]
+    oldest = Release.parse(since) if since else min(lowest, default=None)
+    return _between(session, oldest, Release.parse(until) if until else None)
+
+
+def _in_range(session: Session, text: str, every: int) -> tuple[list[Release], list[str]]:
+    """The commits of ``OLD..NEW``; where no git upstream is known, the releases from the old one to the new one."""
+    from patchtool.workflow.upstream_history import commits_in_range, ends_of_range
+
+    ends = ends_of_range(text)
+    if session.git_source is not None or not all(map(_is_release, ends)):
+        return commits_in_range(session, text, every), []
+    old, new = map(Release.parse, ends)
+    if new < old:
+        raise InputError(f"{new} is older than {old}", hint=f"did you mean {ends[1]}..{ends[0]}?")
+    found, notes = _between(session, old, new)
+    return [*dict.fromkeys([found[0], *found[::-1][::every][::-1]])], notes
+
+
+def _is_release(text: str) -> bool:
+    try:
+        return not Release.parse(text).commit
+    except InputError:
+        return False
+
+
+def _between(session: Session, oldest: Release | None, newest: Release | None) -> tuple[list[Release], list[str]]:
+    """The releases of index and store between two, both included, and a note if the index could not be asked."""
     known = set(session.store.releases())
     notes: list[str] = []
     try:
         known |= set(index_releases(session))
     except EnvironmentFault as error:
         notes.append(f"only the releases in the store: {error.message}")
-    lowest = [Release(info.since) for info in session.project.patches if info.since]
-    oldest = Release.parse(since) if since else min(lowest, default=None)
-    newest = Release.parse(until) if until else None
     selected = sorted(r for r in known if (oldest is None or r >= oldest) and (newest is None or r <= newest))
     if not selected:
         if notes and not known:

@@ -114,9 +114,7 @@ def commits_in_range(session: Session, text: str, every: int = 1) -> list[Releas
         InputError: Not of that form, a name is unknown, or the old one does not lead to the new one.
         EnvironmentFault: The git upstream cannot be read.
     """
-    old, dots, new = text.partition("..")
-    if not dots or not old or not new or new.startswith("."):
-        raise InputError(f"{text!r} is not OLD..NEW", hint="for example v0.5.14..main or main~50..main")
+    old, new = ends_of_range(text)
     commits = upstream_commits(session)
     first, last = (commits.resolve(name) for name in (old, new))
     entries = commits.history(last.commit, first.commit)
@@ -125,3 +123,15 @@ def commits_in_range(session: Session, text: str, every: int = 1) -> list[Releas
     chosen = [first.commit, *(entry.commit for entry in entries[::every][::-1])]
     names = commits.described(chosen)
     return [Release.of_commit(commit, names.get(commit, "")) for commit in chosen]
+
+
+def ends_of_range(text: str) -> tuple[str, str]:
+    """Split ``OLD..NEW``.
+
+    Raises:
+        InputError: Not of that form.
+    """
+    old, dots, new = text.partition("..")
+    if not dots or not old or not new or new.startswith("."):
+        raise InputError(f"{text!r} is not OLD..NEW", hint="for example v0.5.14..main or main~50..main")
+    return old, new

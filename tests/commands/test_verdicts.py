@@ -152,3 +152,39 @@ def test_rebase_onto_a_release_whose_tests_failed_before_they_loaded_anything(up
     assert "nothing was written" in refused.out
     prove(upstream, release="1.1")  # a later run, with the test repaired
     assert upstream.run("rebase", "--to", "1.1").code == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "surveyed"),
+    [
+        (("1.1..v1.3",), ["v1.1", "v1.2", "v1.3"]),
+        (("1.1..1.1",), ["v1.1"]),
+        (("1.0..1.3", "--every", "2"), ["v1.0", "v1.1", "v1.3"]),
+        (("1.2..9.0", "1.0"), ["v1.0", "v1.2", "v1.3"]),
+    ],
+)
+def test_a_range_without_a_git_upstream_is_of_releases(
+    upstream: SmallUpstream, arguments: tuple[str, ...], surveyed: list[str]
+) -> None:
+    for version in ("1.1", "1.2", "1.3"):
+        upstream.release(version, {CACHE: SOURCE})
+    survey = upstream.run("survey", *arguments, "--json")
+    assert [row["release"] for row in survey.document["releases"]] == surveyed, survey.err
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("1.1..1.0", "did you mean 1.0..1.1?"),
+        ("main~5..main", "no git repository of upstream is known"),
+        ("1.0..main", "no git repository of upstream is known"),
+        ("1.0..", "is not OLD..NEW"),
+        ("1.0...1.1", "is not OLD..NEW"),
+        ("7.0..8.0", "there is no release to survey"),
+    ],
+)
+def test_a_range_of_releases_that_there_is_not(upstream: SmallUpstream, text: str, problem: str) -> None:
+    upstream.release("1.1", {CACHE: SOURCE})
+    refused = upstream.run("survey", text)
+    assert (refused.code, refused.out) == (2, "")
+    assert problem in refused.err

@@ -71,12 +71,10 @@ def survey(
         typer.Argument(
             metavar="[RELEASE|OLD..NEW]...",
             autocompletion=completion.releases,
-            help="Releases, or commits of a range; default all.",
+            help="Releases, or those of a range, or commits of a range; default all.",
         ),
     ] = None,
-    every: Annotated[
-        int, typer.Option("--every", metavar="N", min=1, help="Of a range of commits, take every Nth.")
-    ] = 1,
+    every: Annotated[int, typer.Option("--every", metavar="N", min=1, help="Of a range, take every Nth.")] = 1,
     since: Annotated[
         str | None,
         typer.Option("--since", metavar="RELEASE", autocompletion=completion.releases, help="The oldest release."),
