@@ -89,6 +89,16 @@ def test_the_patch_does_what_the_guide_says(guide: SmallUpstream, codemod: str) 
     assert (guide.folder / "out" / TARGET).read_text() == PATCHED
 
 
+def test_why_not_says_what_the_guide_shows(guide: SmallUpstream) -> None:
+    section = GUIDE[GUIDE.index("### When a template finds no site") : GUIDE.index("## Your own LibCST")]
+    (command,) = re.findall(r"^    patchtool (.*)$", section, re.MULTILINE)
+    (wrong,) = re.findall(r"^`(len.*)`,$", section, re.MULTILINE)
+    (shown,) = re.findall(r"```text\n(.*?)```", section, re.DOTALL)
+    write_files(guide, CODEMODS[0].replace("TOKENS_ / len(BATCH_.reqs)", f"TOKENS_ / {wrong}"))
+    answer = guide.run(*command.split())
+    assert (answer.code, answer.out.count(shown)) == (3, 1), answer.out
+
+
 @pytest.mark.parametrize("codemod", CODEMODS, ids=["templates", "libcst"])
 def test_the_patch_is_a_libcst_command(guide: SmallUpstream, codemod: str) -> None:
     write_files(guide, codemod)

@@ -136,12 +136,10 @@ def with_survey_outputs(
 def _with_survey_page(report: Report, survey: Any, target: Path, run: Run | None) -> Report:
     """Write a survey's HTML page; the report names it and replaces the matrix by its headline."""
     from patchtool.cli.page import survey_page
-    from patchtool.cli.reports.run_summary import run_headline
-    from patchtool.cli.reports.survey_proofs import with_proofs
-    from patchtool.cli.reports.survey_summary import headline
+    from patchtool.cli.reports.survey_proofs import joint_headline, with_proofs
 
     survey = with_proofs(survey, run) if run else survey
-    lines = [*report.headline.splitlines(), f"{headline(survey)}.", *([f"{run_headline(run)}."] if run else [])]
+    lines = [*report.headline.splitlines(), f"{joint_headline(survey, run)}."]
     report = report._replace(kind="none", notes=tuple(survey["notes"]), headline="\n".join(lines))
     return _with_page(report, target, survey_page(survey, run))
 

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from patchtool.adapters.store.records import StoredRelease
-from patchtool.domain.errors import EnvironmentFault
+from patchtool.domain.errors import EnvironmentFault, InputError, RefusedError
+from patchtool.domain.kinds import kind_of
 from patchtool.domain.patch import PatchReport
+from patchtool.domain.ports import ComparingKind, Tree
 from patchtool.domain.release import Release
 from patchtool.domain.report import Report, UpstreamReport
+from patchtool.domain.state import State
 from patchtool.workflow.lock_comparison import render_series
 from patchtool.workflow.releases import named_release, upstream_report
-from patchtool.workflow.rendering import select_patches
+from patchtool.workflow.rendering import OverlayTree, Rendering, select_patches
 from patchtool.workflow.session import Session
 
 if TYPE_CHECKING:
     from patchtool.workflow.upstream_history import Match
 
 
-def explain(session: Session, name: str, *, on: str | None, tree: Path | None) -> Report:
+def explain(session: Session, name: str, *, on: str | None, tree: Path | None, why_not: bool = False) -> Report:
     """Report goals, sites, evidence and nearest code of one patch, and the release since which it has its state.
 
     Args:
@@ -27,6 +31,7 @@ def explain(session: Session, name: str, *, on: str | None, tree: Path | None) -
         name: The patch.
         on: A release instead of the pin.
         tree: A folder with the package instead of a release.
+        why_not: Whether to compare the templates that are not found with the nearest code.
     """
     project = session.project
     select_patches(project.patches, (name,))
@@ -34,9 +39,45 @@ def explain(session: Session, name: str, *, on: str | None, tree: Path | None) -
         from patchtool.workflow.worktrees import look_at_worktree, open_read_only, worktree_report  # late
 
         worktree = open_read_only(session, tree)
-        rendering = look_at_worktree(session, worktree).rendering
-        return _report(rendering.patch(name), worktree_report(worktree), rendering.notes)
+        looked = look_at_worktree(session, worktree)
+        report = _report(looked.rendering.patch(name), worktree_report(worktree), looked.rendering.notes)
+        return _with_mismatches(session, report, looked.rendering, looked.tree, worktree.release) if why_not else report
     stored = named_release(session, on)
+    report = _on_release(session, stored, name)
+    if not why_not:
+        return report
+    base = session.store.tree(stored.commit)
+    return _with_mismatches(session, report, render_series(session, base, stored.release), base, stored.release)
+
+
+def _with_mismatches(
+    session: Session, report: Report, rendering: Rendering, base: Tree, release: Release | None
+) -> Report:
+    """The report with what keeps the patch's templates from being found, on the tree that the patches before it left.
+
+    Raises:
+        InputError: The patch is of a kind that has no templates.
+        RefusedError: Codemods may not be run.
+    """
+    (patch,) = report.patches
+    kind = kind_of(patch.info.source_file)
+    if not isinstance(kind, ComparingKind):
+        raise InputError(
+            f"--why-not compares templates with code, and {patch.info.name} is a text patch",
+            hint=f"patchtool explain {patch.info.name} tells about each hunk",
+        )
+    if session.no_exec:
+        raise RefusedError("--why-not runs the patch's codemod, which --no-exec forbids")
+    if patch.judgement.state is State.CRASHED:
+        raise InputError(f"{patch.info.name} has no templates to compare: {patch.judgement.detail}")
+    before = takewhile(lambda other: other.info.name != patch.info.name, rendering.patches)
+    below = OverlayTree(base, {path: data for p in before for path, data in p.judgement.contents.items()})
+    found = tuple(kind.why_not(rendering.patch(patch.info.name).info, below, release))
+    return report._replace(extra={**report.extra, "why_not": [each.to_json() for each in found]}, mismatches=found)
+
+
+def _on_release(session: Session, stored: StoredRelease, name: str) -> Report:
+    project = session.project
     patch = _judged(session, stored, name)
     if stored.release.commit:
         return _with_commit(session, stored, patch)

@@ -11,6 +11,7 @@ from patchtool.domain.release import Release
 from patchtool.domain.report import Report
 from patchtool.domain.survey import StateChange, Survey, SurveyedRelease
 from patchtool.workflow.diffs import rendering_diff
+from patchtool.workflow.made import made
 from patchtool.workflow.parallel_rendering import render_many
 from patchtool.workflow.proofs import with_proofs
 from patchtool.workflow.releases import find_release, index_releases, named_release
@@ -64,7 +65,7 @@ def survey(
         ExitCode.OK if bisect else max((rendering.exit_code for rendering in renderings), default=ExitCode.OK),
         headline="\n".join(map(str, changes)) or (f"{bisect} never changes its state" if bisect else ""),
         notes=(*session.notes(), *notes),
-        extra={"changes": [change.to_json() for change in changes]} if bisect else {},
+        extra={"made": made(session)} | ({"changes": [change.to_json() for change in changes]} if bisect else {}),
         kind="survey",
         survey=result,
     )

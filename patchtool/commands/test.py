@@ -8,6 +8,7 @@ from patchtool.domain.errors import ExitCode, RefusedError
 from patchtool.domain.report import Report, UpstreamReport
 from patchtool.matrix.cell import Tier
 from patchtool.matrix.npu.plan import plan_document, plan_served
+from patchtool.workflow.made import made
 from patchtool.workflow.matrix_results import matrix_document, matrix_exit_code, record_proofs
 from patchtool.workflow.matrix_run import MatrixOptions, MatrixRun, plan_matrix, run_matrix, run_options
 from patchtool.workflow.matrix_trees import BaseTree
@@ -37,7 +38,7 @@ def test(session: Session, options: MatrixOptions) -> tuple[Report, MatrixRun]:
         _upstream(session, run.bases),
         headline="" if run.cells else "the options select no cell",
         notes=tuple(notes),
-        extra=matrix_document(run.verdicts, run.proofs),
+        extra={"made": made(session), **matrix_document(run.verdicts, run.proofs)},
         kind="none",
     )
     return report, run

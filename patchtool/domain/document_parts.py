@@ -66,6 +66,18 @@ class UpstreamCommit(TypedDict):
     subject: str
 
 
+class Made(TypedDict):
+    """What a survey or a run was made from, with what, and when."""
+
+    pin: str
+    digests: Annotated[list[Digest], Meta(description="Of the pinned artifacts; a commit has none.")]
+    commit: ObjectId | None
+    tool: str
+    date: Annotated[
+        str, Meta(pattern=r"^\d{4}-\d\d-\d\d$", description="UTC; the day of SOURCE_DATE_EPOCH where that is set.")
+    ]
+
+
 class Result(TypedDict):
     """The file or folder that a run wrote."""
 
@@ -125,6 +137,27 @@ class Candidate(TypedDict):
     similarity: Annotated[float, Meta(ge=0, le=1)]
     code: str
     rule: str | None
+
+
+class Place(TypedDict):
+    """A place in a file; columns count characters, from one."""
+
+    path: TreePath
+    line: Line
+    column: Line
+
+
+class Mismatch(TypedDict):
+    """Why a rule has no site, or a goal is not met."""
+
+    rule: str
+    what: Annotated[str, Meta(description="site, or `goal: ` or `given: ` with a name.")]
+    reason: str
+    place: Annotated[Place | None, Meta(description="Of the first difference; null where no code is like it.")]
+    symbol: str
+    similarity: Annotated[float, Meta(ge=0, le=1)]
+    expected: Annotated[str, Meta(description="What the template has there.")]
+    found: Annotated[str, Meta(description="What the code has there.")]
 
 
 class Patch(TypedDict):

@@ -16,6 +16,8 @@ from patchtool.domain.document_parts import (
     Digest,
     Folder,
     Line,
+    Made,
+    Mismatch,
     ObjectId,
     Patch,
     PatchName,
@@ -121,6 +123,9 @@ class Verify(Document):
 
 class _ExplainOptional(Document, total=False):
     changed_by: UpstreamCommit
+    why_not: Annotated[
+        list[Mismatch], Meta(description="With --why-not, what keeps each rule and goal from being found.")
+    ]
 
 
 class Explain(_ExplainOptional):
@@ -218,6 +223,7 @@ class StateChange(TypedDict):
 
 
 class _SurveyOptional(Document, total=False):
+    made: Made
     result: Result
     changes: list[StateChange]
 
@@ -303,6 +309,7 @@ class TestPlan(TypedDict):
 
 
 class _TestOptional(Document, total=False):
+    made: Made
     upstream: Upstream
     result: Result
     plan: TestPlan

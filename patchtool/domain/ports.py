@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from patchtool.domain.draft import Draft, FileChange
-    from patchtool.domain.patch import Diagnostic, Judgement, PatchInfo
+    from patchtool.domain.patch import Diagnostic, Judgement, Mismatch, PatchInfo
     from patchtool.domain.release import Release
 
 
@@ -39,6 +39,14 @@ class TreeWithHistory(Protocol):
 
     def renamed_since(self, commit: str) -> Mapping[str, str]:
         """Return the paths of files that were renamed since a commit, by the paths that they had there."""
+
+
+@runtime_checkable
+class ComparingKind(Protocol):
+    """A kind of patches that can tell what differs in code that it does not recognise."""
+
+    def why_not(self, info: PatchInfo, tree: Tree, release: Release | None) -> list[Mismatch]:
+        """Tell what keeps each rule of a patch, and each goal, from being found; nothing where all are."""
 
 
 class PatchKind(Protocol):

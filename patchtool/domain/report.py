@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from patchtool.domain import document_parts
-    from patchtool.domain.patch import PatchReport
+    from patchtool.domain.patch import Mismatch, PatchReport
     from patchtool.domain.rebase import RebasePlan
     from patchtool.domain.release import Release
     from patchtool.domain.survey import Survey
@@ -93,6 +93,7 @@ class Report(NamedTuple):
             ``survey``, ``rebase`` or ``none``.
         survey: For ``survey``.
         plan: For ``rebase``.
+        mismatches: For ``explain --why-not``; None where that was not asked.
     """
 
     verb: str
@@ -107,6 +108,7 @@ class Report(NamedTuple):
     kind: str = "table"
     survey: Survey | None = None
     plan: RebasePlan | None = None
+    mismatches: tuple[Mismatch, ...] | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Return the JSON document."""

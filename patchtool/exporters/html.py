@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+import patchtool
 from patchtool.exporters.pr import evidence
 from patchtool.exporters.snippets import rendered
+from patchtool.workflow.dates import iso_time
 
 if TYPE_CHECKING:
     from patchtool.workflow.exported_series import ExportedSeries
@@ -26,7 +28,8 @@ def export(series: ExportedSeries) -> Mapping[str, bytes]:
         for patch in series.patches
     ]
     others = [report for report in series.reports if report.info not in series.infos]
-    return {"index.html": rendered("page.html", series=series, patches=patches, others=others).encode()}
+    head = {"tool": f"patchtool {patchtool.__version__}", "day": iso_time(series.date)[:10]}
+    return {"index.html": rendered("page.html", series=series, patches=patches, others=others, **head).encode()}
 
 
 def _lines(diff: str) -> list[tuple[str, str]]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from patchtool.domain.objects import MISSING, blob_id
-from patchtool.domain.patch import Candidate, Change, GoalEvidence, Judgement, PatchInfo, Site
+from patchtool.domain.patch import Candidate, Change, GoalEvidence, Judgement, Mismatch, PatchInfo, Site
 from patchtool.domain.ports import Tree
 from patchtool.domain.release import Release
 from patchtool.domain.state import State
@@ -83,13 +83,7 @@ def _deep_place(info: PatchInfo, tree: Tree) -> str | None:
 def _judge(
     info: PatchInfo, patch: type[SemanticPatch], tree: Tree, release: Release | None, nearest: bool
 ) -> Judgement:
-    rules = with_targets(patch, info)
-    if info.at:
-        path, _, symbol = info.at.rpartition(":")
-        rules = [replace(rule, target=path, scope=_relocated(rule.scope, symbol)) for rule in rules]
-        info = info._replace(targets=(path, *info.added, *info.deleted))
-    else:
-        rules, info = at_their_places(rules, info, tree)
+    rules, info = _located(info, patch, tree)
     targets = _read_targets(info, rules, tree, release)
     if isinstance(targets, Judgement):
         return targets
@@ -124,6 +118,41 @@ def _judge(
     written: dict[str, Source] = {}
     judgement = _render(patch, rules, kinds, decision, targets, files, judgement, tree, written)
     return _look_up_imports(judgement, written, targets, tree, info.root)
+
+
+def _located(info: PatchInfo, patch: type[SemanticPatch], tree: Tree) -> tuple[list[Rule], PatchInfo]:
+    """The rules with the files that they are about in this tree."""
+    rules = with_targets(patch, info)
+    if not info.at:
+        return at_their_places(rules, info, tree)
+    path, _, symbol = info.at.rpartition(":")
+    rules = [replace(rule, target=path, scope=_relocated(rule.scope, symbol)) for rule in rules]
+    return rules, info._replace(targets=(path, *info.added, *info.deleted))
+
+
+def mismatches(info: PatchInfo, patch: type[SemanticPatch], tree: Tree, release: Release | None) -> list[Mismatch]:
+    """Tell what keeps each rule of a loaded patch, and each goal, from being found.
+
+    Args:
+        info: Its metadata.
+        patch: The patch.
+        tree: The tree.
+        release: Which release that is, where known.
+
+    Raises:
+        Exception: Whatever the patch's own code raises.
+    """
+    from patchtool.semantic.judging.why_not import why_not  # late: for `explain --why-not` only
+
+    def compared() -> list[Mismatch]:
+        rules, where = _located(info, patch, tree)
+        targets = _read_targets(where, rules, tree, release)
+        if isinstance(targets, Judgement):
+            return [Mismatch(rule.name, "site", targets.detail) for rule in rules]
+        verdicts = _examine_all(patch, rules, targets.sources, RecordedKinds(patch.kinds, info.kinds, info.source_file))
+        return [found for v in verdicts for found in why_not(v, targets.sources[v.rule.target])]
+
+    return with_stack_for_depth(compared)
 
 
 def _render(

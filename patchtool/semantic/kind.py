@@ -7,12 +7,12 @@ from collections.abc import Sequence
 
 from patchtool.domain.draft import Draft, FileChange
 from patchtool.domain.errors import EnvironmentFault
-from patchtool.domain.patch import Diagnostic, Judgement, PatchInfo
+from patchtool.domain.patch import Diagnostic, Judgement, Mismatch, PatchInfo
 from patchtool.domain.ports import Tree
 from patchtool.domain.release import Release
 from patchtool.domain.state import State
 from patchtool.semantic.author_code import CodemodEnded
-from patchtool.semantic.judge import judge_patch
+from patchtool.semantic.judge import judge_patch, mismatches
 from patchtool.semantic.language.depth import with_stack_for_depth
 from patchtool.semantic.load import CodemodError, load_codemod
 
@@ -63,6 +63,10 @@ class SemanticKind:
         except Exception as error:  # noqa: BLE001 -- a codemod is user code: an exception is its result
             text = f"{type(error).__name__}: {error}"
             return Judgement(State.CRASHED, "codemod-raised", text, trace=traceback.format_exc())
+
+    def why_not(self, info: PatchInfo, tree: Tree, release: Release | None) -> list[Mismatch]:
+        """Tell what keeps each rule of a codemod that can be judged, and each goal, from being found."""
+        return mismatches(info, load_codemod(info.source_file), tree, release)
 
     def check(self, info: PatchInfo) -> list[Diagnostic]:
         """Check a codemod and its cases."""

@@ -38,6 +38,26 @@ CONTRAST = """(() => {
   return [worst[0], worst[1], count];
 })()"""
 
+# What scrolls by itself, is wider than the window, or covers its neighbour in the flow of the page.
+MISPLACED = """(() => {
+  const found = [];
+  for (const e of document.querySelectorAll('body *')) {
+    const box = e.getBoundingClientRect();
+    if (!box.width || e.closest('.vh, thead')) continue;
+    const style = getComputedStyle(e);
+    const low = e.parentElement.getBoundingClientRect().bottom;
+    const faults = {
+      'has an overflow of its own': /auto|scroll|hidden/.test(style.overflowX + style.overflowY),
+      'is wider than the window': box.right > innerWidth + 1 || box.left < -1,
+      'is too high': e.className === 'tile' && box.bottom > low + 1,
+      'is cut off': style.whiteSpace === 'nowrap' && e.clientWidth && e.scrollWidth > e.clientWidth + 1,
+    };
+    for (const fault in faults) if (faults[fault]) found.push(`${e.tagName}.${e.className} ${fault}`);
+  }
+  if (document.documentElement.scrollWidth > innerWidth) found.push('the page is too wide');
+  return found;
+})()"""
+
 
 def shown(page: Page, selector: str) -> int:
     return int(

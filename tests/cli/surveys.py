@@ -24,9 +24,9 @@ def document(report: Report) -> SurveyDocument:
     return cast("SurveyDocument", report.to_json())
 
 
-def survey_page(report: Report, run: Run | None = None, *, made: str = "") -> str:
+def survey_page(report: Report, run: Run | None = None) -> str:
     """The HTML page of a report."""
-    return page.survey_page(document(report), run, made=made)
+    return page.survey_page(document(report), run)
 
 
 def diff(word: str = "new") -> str:

@@ -139,23 +139,6 @@ def test_invalid_links_open_nothing(opened: Opened, link: str) -> None:
     assert panel(opened(test_page(calm()), link)) is None
 
 
-@pytest.mark.parametrize("width", [320, 400, 1440])
-def test_only_the_map_scrolls_sideways(opened: Opened, width: int) -> None:
-    for words, at in ((calm(), f"#{IT_WORKS}"), (large(), "#test/v0.5.9/emulated/patch_2/patch_3::test_number_33")):
-        page = opened(test_page(words), at, width=width, height=800)
-        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-        box = page.evaluate(
-            "(() => { const c = document.querySelector('[aria-selected=true]').getBoundingClientRect();"
-            f"const p = {PANEL}.getBoundingClientRect();"
-            "const h = document.querySelector('.grid tbody tr:not(.group) th').getBoundingClientRect();"
-            "const t = document.querySelector('.grid thead tr:last-child th').getBoundingClientRect();"
-            "return [c.left - h.right, innerWidth - c.right, p.top - c.bottom, c.top - t.bottom]; })()"
-        )
-        assert min(box) > -3, "the open cell is in sight"
-        heads = page.evaluate("document.querySelector('.grid thead th').getBoundingClientRect().top")
-        assert heads >= -1, "and the heads of the columns are too"
-
-
 def test_a_filter_changes_only_the_cells_it_hides_in_one_layout(opened: Opened) -> None:
     small, page = opened(test_page(large(releases=2, tests=6))), opened(test_page(large()))
     assert shown(page, ".grid .tile") == 6720

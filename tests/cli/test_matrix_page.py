@@ -223,7 +223,9 @@ def test_survey_and_matrix_share_one_page() -> None:
     found = parsed(page)
     ids = [attrs["id"] for _, attrs in found.seen if "id" in attrs]
     assert len(ids) == len(set(ids))
-    assert [words for _, words in found.of("h1")] == ["Three of four patches have landed and one is applied on v0.5.13"]
+    states = "Three of four patches have landed and one is applied on v0.5.13"
+    proofs = "tests confirm all 2 patches on 2 releases, v0.5.13 to v0.5.14"
+    assert [words for _, words in found.of("h1")] == [f"{states}; {proofs}"]
     assert '<a href="#survey">Survey</a><a href="#matrix">Test matrix</a>' in page
     assert "<nav" not in test_page(calm())
 

@@ -258,20 +258,6 @@ def test_assistive_technology_sees_a_grid(opened: Opened) -> None:
     assert not [node for node in unnamed if not node.get("ignored")]
 
 
-@pytest.mark.parametrize("width", [320, 400, 1440])
-def test_only_the_map_scrolls_sideways(opened: Opened, width: int) -> None:
-    for report, at in ((calm(), "#v0.5.11/one_fix"), (large(), "#v0.5.30/patch_number_7")):
-        page = opened(report, at, width=width, height=800)
-        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-        box = page.evaluate(
-            "(() => { const c = document.querySelector('[aria-selected=true]').getBoundingClientRect();"
-            "const p = document.getElementById('details').getBoundingClientRect();"
-            "const h = document.querySelector('#grid tbody th').getBoundingClientRect();"
-            "return [c.left - h.right, innerWidth - c.right, p.top - c.bottom, c.top]; })()"
-        )
-        assert min(box) > -3, "the open cell is in sight"
-
-
 def test_a_filter_changes_only_the_cells_it_hides_in_one_layout(opened: Opened) -> None:
     small, page = opened(calm()), opened(large())
     assert shown(page, "#grid .tile") == 2400

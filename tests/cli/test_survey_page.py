@@ -23,7 +23,7 @@ from patchtool.domain.survey import Survey
 from tests.cli.surveys import EVIL, calm, diff, hostile, large, survey_page, surveyed, troubled
 from tests.conftest import Stored
 
-VOID = {"meta", "br", "wbr", "img", "link", "input", "hr"}
+VOID = {"meta", "br", "col", "wbr", "img", "link", "input", "hr"}
 RELEASES = ("0.5.10", "0.5.12.post1", "0.5.13", "0.5.14")
 
 
@@ -158,10 +158,13 @@ def test_characters_that_html_forbids_are_replaced() -> None:
     survey_page(surveyed({"x": (State.CONFLICT,)}, evil="\x00\udc80")).encode()
 
 
-def test_page_is_deterministic_and_has_no_time_unless_given() -> None:
+def test_page_is_deterministic_and_says_what_it_was_made_from_where_its_document_does() -> None:
     assert survey_page(troubled()) == survey_page(troubled())
     assert "2026" not in survey_page(troubled())
-    assert "made on 2026-01-02" in survey_page(troubled(), made="made on 2026-01-02")
+    made = {"pin": "sglang v0.5.13", "digests": ["sha256:ab", "sha256:cd"], "commit": None, "tool": "patchtool 7"}
+    report = troubled()._replace(extra={"made": {**made, "date": "2026-01-02"}})
+    head = next(words for attrs, words in parsed(survey_page(report)).of("p") if attrs.get("class") == "origin")
+    assert " ".join(head.split()) == "sglang v0.5.13 sha256:ab or 1 more patchtool 7 2026-01-02"
 
 
 def test_page_can_be_read_without_script() -> None:
@@ -232,9 +235,9 @@ def test_navigation_appears_with_a_second_section() -> None:
         Section("survey", "Survey", Markup("<p>a</p>"), {}),
         Section("survey", "Matrix", Markup("<p>b</p>"), {}),
     ]
-    page = document("t", sections)
+    page = document("t", sections, None)
     assert '<nav aria-label="Parts of the report"><a href="#survey">Survey</a>' in page
-    assert "<nav" not in document("t", sections[:1])
+    assert "<nav" not in document("t", sections[:1], None)
 
 
 @pytest.mark.parametrize("bad", ["", "-", ".", "/dev/null", "/nowhere/at/all/x.html"])
@@ -268,13 +271,15 @@ def run(store: tuple[str, list[str]], *arguments: str) -> int:
 
 @pytest.mark.slow
 def test_survey_page_of_real_releases(
-    store: tuple[str, list[str]], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    store: tuple[str, list[str]], tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "86400")
     page = tmp_path / "survey.html"
     assert run(store, *store[1], "--html", str(page)) == 0
     said = capfd.readouterr().out
     assert f"the page is {page}" in said
     first = page.read_bytes()
+    assert '<time datetime="1970-01-02">' in first.decode()
     found = data_of(first.decode())
     assert found["releases"] == store[1]
     assert [patch["name"] for patch in found["patches"]][1] == "mtp_tracking"

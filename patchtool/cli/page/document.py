@@ -17,15 +17,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
-import patchtool
 from patchtool.cli.reports.words import UNSEEN
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from patchtool.domain.document_parts import Made
+
 _SPECIAL = {ord(c): f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}
 # HTML cannot represent noncharacters, escaped or not.
 _UNPRINTABLE = re.compile(f"[{UNSEEN}\ufdd0-\ufdef\ufffe\uffff]")
+
+
+_COLUMNS = {"few": 8, "roomy": 18, "dense": 48}
+_LINES = {"few": "(width < 660px)", "roomy": "(width < 1180px)", "dense": "(width < 1180px)", "many": "all"}
+"""Where a grid's columns do not fit, each of its rows becomes lines of labelled cells; nothing scrolls sideways."""
 
 
 class Section(NamedTuple):
@@ -44,16 +50,18 @@ class Section(NamedTuple):
     data: Mapping[str, Any]
 
 
-def document(title: str, sections: Sequence[Section], *, made: str = "") -> str:
+def document(title: str, sections: Sequence[Section], made: Made | None) -> str:
     """Assemble the whole file.
 
     Args:
-        title: The report in one sentence.
+        title: The report in one sentence, its only headline.
         sections: Its sections, in order.
-        made: When it was made, in the words to be shown, or empty.
+        made: What it was made from; None for a document of a version that did not say.
     """
     names = [section.name for section in sections]
-    style = "\n".join(asset(f"{name}.css") for name in ("page", "grid", *names))
+    flow = asset("flow.css")
+    lines = [f"@media {query} {{ .{density} {{\n{flow}}} }}" for density, query in _LINES.items()]
+    style = "\n".join([*(asset(f"{name}.css") for name in ("page", "grid", *names)), *lines])
     scripts = [asset(f"{name}.js") for name in ("page", "grid", *names)]
     policy = [
         "default-src 'none'",
@@ -69,8 +77,13 @@ def document(title: str, sections: Sequence[Section], *, made: str = "") -> str:
         style=Markup(style),  # noqa: S704 -- files of this package, as are the scripts
         scripts=[Markup(script) for script in scripts],  # noqa: S704
         sections=sections,
-        signature=f"patchtool {patchtool.__version__}" + (f", {made}" if made else ""),
+        made=made,
     )
+
+
+def density(columns: int) -> str:
+    """How close a grid's columns stand: the class of its style."""
+    return next((name for name, most in _COLUMNS.items() if columns <= most), "many")
 
 
 def rendered(template: str, **values: Any) -> Markup:

@@ -20,13 +20,19 @@ const patchtool = (() => {
   const grid = (section, content) => {
     const part = (name) => section.querySelector(`[data-part="${name}"]`);
     const table = part("grid");
-    const map = part("map");
     const panel = part("panel");
     const rows = [...table.querySelectorAll("tbody tr")].filter((row) => row.querySelector("td[data-state]"));
     const cells = rows.map((row) => [...row.cells].slice(1));
     const heads = [...table.tHead.rows[table.tHead.rows.length - 1].cells].slice(1);
     if (!cells.length || !heads.length) return;
     const every = cells.flat().filter((each) => each.dataset.state);
+
+    /* The panel is a row of its own below the row of its cell. */
+    const holder = table.insertRow();
+    holder.className = "panel-row";
+    holder.hidden = true;
+    holder.insertCell().colSpan = heads.length + 1;
+    holder.cells[0].append(panel);
 
     const chosen = new Set();
     let open = null;
@@ -59,21 +65,13 @@ const patchtool = (() => {
         reveal(cell(at));
       }
     };
-    /* Scroll a cell into view; scrollIntoView would ignore the sticky heads and the panel. */
+    /* Scroll the page so that a cell is below the heads, and as much as possible of the open panel is below the cell. */
     const reveal = (target) => {
-      const high = table.tHead.offsetHeight;
+      const heads = table.tHead.offsetHeight; /* 0 where cells have labels instead */
       const box = target.getBoundingClientRect();
-      const frame = map.getBoundingClientRect();
-      const left = frame.left + rows[0].cells[0].offsetWidth;
-      const top = frame.top + high;
-      if (box.left < left) map.scrollLeft -= left - box.left + 4;
-      else if (box.right > frame.right) map.scrollLeft += box.right - frame.right + 4;
-      if (box.top < top) map.scrollTop -= top - box.top;
-      else if (box.bottom > frame.bottom) map.scrollTop += box.bottom - frame.bottom;
-      const now = target.getBoundingClientRect();
-      const floor = panel.hidden ? innerHeight : Math.min(innerHeight, panel.getBoundingClientRect().top);
-      if (now.bottom > floor) scrollBy(0, now.bottom - floor + 8);
-      else if (now.top < high) scrollBy(0, now.top - high - 8);
+      const low = panel.hidden ? box.bottom : panel.getBoundingClientRect().bottom;
+      const by = Math.min(Math.max(0, low - innerHeight + 8), box.top - heads - 20);
+      if (by) scrollBy(0, by);
     };
     const walk = (down, right) => {
       let next = { row: at.row + down, column: at.column + right };
@@ -116,7 +114,7 @@ const patchtool = (() => {
       show(place);
     });
     table.addEventListener("keydown", (event) => {
-      if (event.altKey || event.ctrlKey || event.metaKey) return;
+      if (panel.contains(event.target) || event.altKey || event.ctrlKey || event.metaKey) return;
       if (event.key === "Enter" || event.key === " ") {
         event.preventDefault();
         if (!shown(at)) return;
@@ -160,11 +158,11 @@ const patchtool = (() => {
     /* ---- panel ---- */
 
     const show = (place) => {
-      const opening = !open;
       if (open) cell(open).removeAttribute("aria-selected");
       open = place;
       cell(place).setAttribute("aria-selected", "true");
-      panel.hidden = false;
+      rows[place.row].after(holder);
+      holder.hidden = panel.hidden = false;
       section.classList.add("open");
       history.replaceState(null, "", `#${content.hash(place)}`);
       const filled = content.fill(place);
@@ -174,22 +172,13 @@ const patchtool = (() => {
       part("said").textContent = visible(filled.said);
       const body = part("body");
       body.replaceChildren(...filled.body);
-      body.scrollTop = 0;
-      panel.scrollTop = 0;
-      if (opening) makeRoom();
       reveal(cell(place));
-    };
-    /* Scroll so that as much of the map as possible is above the panel. */
-    const makeRoom = () => {
-      const box = map.getBoundingClientRect();
-      const covered = box.bottom - panel.getBoundingClientRect().top + 10;
-      if (covered > 0) scrollBy(0, Math.min(covered, box.top - 10));
     };
     const close = (focus = true) => {
       if (!open) return;
       cell(open).removeAttribute("aria-selected");
       open = null;
-      panel.hidden = true;
+      holder.hidden = panel.hidden = true;
       section.classList.remove("open");
       history.replaceState(null, "", location.pathname + location.search);
       if (focus) aim(at);
@@ -218,7 +207,6 @@ const patchtool = (() => {
       show(at);
     };
     addEventListener("hashchange", follow);
-    if (content.newest) map.scrollLeft = map.scrollWidth; /* show the newest releases */
     follow();
   };
   return { make, list, pair, visible, grid };

@@ -9,7 +9,7 @@ from itertools import accumulate, groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 
-from patchtool.cli.page.document import Section, rendered
+from patchtool.cli.page.document import Section, density, rendered
 from patchtool.cli.reports.run import CATEGORIES, label_of, release_names, version
 from patchtool.cli.reports.run_summary import (
     blocked_cells,
@@ -18,20 +18,19 @@ from patchtool.cli.reports.run_summary import (
     measured_ranges,
     measurements,
     proof_ranges,
-    run_headline,
     run_sentences,
     unexpected_cells,
 )
 from patchtool.cli.reports.served_tables import served_tables
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from patchtool.cli.reports.run import CellRecord, Run
     from patchtool.cli.reports.run_summary import Finding, Measurement
 
-_MAX_WIDE, _MAX_ROOMY = 17, 24
-"""Up to so many trees the map's cells are very wide, and wide."""
+_MOST_TOLD_IN_CELLS = 12
+"""A cause that kept more cells from running is told once, beside the map, instead of in each of them."""
 
 
 class Column(NamedTuple):
@@ -86,29 +85,27 @@ class Grid:
     groups: list[Group]
 
 
-def matrix_section(run: Run, *, level: int = 1) -> Section:
+def matrix_section(run: Run) -> Section:
     """Render a run of the matrix as a section of the report.
 
     Args:
         run: The run.
-        level: Of its heading: 1 where it is the first section.
     """
-    grid = grid_of(run)
-    tally = Counter(cell.category for cell in run.cells)
-    columns = len(grid.columns)
+    causes = [cause for cause in blocked_cells(run) if len(cause.cells) > _MOST_TOLD_IN_CELLS]
+    told = {cell.id for cause in causes for cell in cause.cells}
+    grid = grid_of(run, [cell for cell in run.cells if cell.id not in told])
+    tally = Counter(cell.category for group in grid.groups for row in group.rows for cell in row.cells.values())
     widths = [(release, len(list(group))) for release, group in groupby(column.release for column in grid.columns)]
     numbers = measured_ranges(measurements(cell for cell in run.cells if cell.tier != "npu"))
     body = rendered(
         "matrix.html",
-        level=level,
-        headline=run_headline(run),
         sentences=run_sentences(run),
         proofs=proof_ranges(run.proofs),
         release_names=release_names,
         label_of=label_of,
         categories=CATEGORIES,
         tally=tally,
-        density="dense" if columns > _MAX_ROOMY else "roomy" if columns > _MAX_WIDE else "roomy few",
+        density=density(len(grid.columns)),
         grid=grid,
         widths=widths,
         edges=set(accumulate([0, *(width for _, width in widths)])),
@@ -116,10 +113,13 @@ def matrix_section(run: Run, *, level: int = 1) -> Section:
         unchanged=[part for part in numbers if not part[0].changed],
         bar_scale=_bar_scale,
         served=served_tables(run.cells),
-        work=_items([*unexpected_cells(run), *blocked_cells(run, skipped=False)]),
+        causes=causes,
+        tests_of=_tests_of,
+        work=_items([*unexpected_cells(run), *(f for f in blocked_cells(run, skipped=False) if f not in causes)]),
         known=_items(known_failures(run)),
-        limits=limits(run),
+        limits=limits(run, causes),
         anchor=anchor,
+        tree_label=_tree_label,
         notes=run.notes,
     )
     return Section("matrix", "Test matrix", body, _data(grid))
@@ -130,20 +130,20 @@ def anchor(cell: CellRecord) -> str:
     return f"test/{cell.id}"
 
 
-def grid_of(run: Run) -> Grid:
-    """Arrange a run's cells in rows and columns."""
-    applied = [name for cell in run.cells for name in cell.patches]
+def grid_of(run: Run, cells: Sequence[CellRecord]) -> Grid:
+    """Arrange cells of a run in rows and columns."""
+    applied = [name for cell in cells for name in cell.patches]
     known = set(applied)
     series = tuple(dict.fromkeys(n for n in (*(proof.patch for proof in run.proofs), *applied) if n in known))
     order = {name: index for index, name in enumerate(series)}
     columns = sorted(
-        {Column(cell.release, cell.patches) for cell in run.cells},
+        {Column(cell.release, cell.patches) for cell in cells},
         key=lambda c: (version(c.release), len(c.patches), [order[name] for name in c.patches]),
     )
     indexes = {column: index for index, column in enumerate(columns)}
     groups: dict[tuple[str, str], Group] = {}
     rows: dict[tuple[str, ...], Row] = {}
-    for cell in run.cells:
+    for cell in cells:
         owner = "" if cell.tier == "npu" else cell.test.partition("::")[0]
         group = groups.setdefault((cell.tier, owner), Group(owner or "served models", cell.tier))
         column = indexes[Column(cell.release, cell.patches)]
@@ -156,6 +156,18 @@ def grid_of(run: Run) -> Grid:
         rows[key].cells[column] = cell
     ordered = sorted(groups.values(), key=lambda group: (group.tier == "npu", order.get(group.name, len(order))))
     return Grid(series, columns, ordered)
+
+
+def _tree_label(patches: Sequence[str], series: Sequence[str]) -> str:
+    """The patches of a tree by their numbers in the list above the map."""
+    if not patches:
+        return "none"
+    return "all" if len(patches) == len(series) > 1 else "+".join(str(1 + series.index(name)) for name in patches)
+
+
+def _tests_of(cells: Iterable[CellRecord]) -> list[tuple[str, str, int]]:
+    """The tests of some cells: patch or suite, test in words, and how many cells."""
+    return [(test.partition("::")[0], label_of(test), count) for test, count in Counter(c.test for c in cells).items()]
 
 
 def _items(findings: Iterable[Finding]) -> list[tuple[str, str, str]]:

@@ -29,17 +29,19 @@
     return {
       title: [make("code", "", patch.name), " on ", make("code", "", release)],
       said: `${patch.name} on ${release}: ${found.state}`,
-      body: [facts(place, found, patch, release), change(found)],
+      body: [verdict(found), change(found), facts(place, found, patch, release)],
     };
   };
 
+  const verdict = (found) => {
+    const made = make("p", "verdict", swatch(found.state), make("b", "", found.state));
+    if (found.reason) made.append(make("code", "reason", found.reason));
+    if (found.proof !== "none") made.append(make("span", `proof p-${found.proof}`, `tests ${found.proof === "agrees" ? "agree" : "dispute it"}`));
+    else if (found.state === "landed") made.append(make("span", "proof p-none", "unproven"));
+    return made;
+  };
   const facts = (place, found, patch, release) => {
-    const made = make("div", "facts");
-    const verdict = make("p", "verdict", swatch(found.state), make("b", "", found.state));
-    if (found.reason) verdict.append(make("code", "reason", found.reason));
-    if (found.proof !== "none") verdict.append(make("span", `proof p-${found.proof}`, `tests ${found.proof === "agrees" ? "agree" : "dispute it"}`));
-    else if (found.state === "landed") verdict.append(make("span", "proof p-none", "unproven"));
-    made.append(verdict, make("p", "patch-title", patch.title));
+    const made = make("div", "facts", make("p", "patch-title", patch.title));
     if (found.proven_on) made.append(make("p", "detail", `its tests ran on ${found.proven_on}`));
     if (found.proof_detail) made.append(make("p", "detail", `no proof: ${found.proof_detail}`));
     if (found.detail) made.append(make("p", "detail", found.detail));
@@ -108,7 +110,7 @@
 
   /* ---- diff ---- */
 
-  const MANY = 3000;
+  const MANY = 400;
   const change = (found) => {
     const made = make("div", "change");
     if (found.diff === null) made.append(make("p", "nothing", NOTHING[found.state] || "Nothing is rendered for this release."));
@@ -122,7 +124,6 @@
   const rendered = (found) => {
     const lines = data.diffs[found.diff].replace(/\n$/, "").split("\n");
     const view = make("div", "diff");
-    view.tabIndex = 0;
     view.setAttribute("role", "region");
     view.setAttribute("aria-label", "Rendered diff");
     const reader = diffReader();

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from patchtool.cli.page.document import Section, rendered
+from patchtool.cli.page.document import Section, density, rendered
 from patchtool.cli.reports.survey_summary import (
     GLYPHS,
     MEANINGS,
@@ -15,7 +15,6 @@ from patchtool.cli.reports.survey_summary import (
     change_sentence,
     for_people,
     has_unproven,
-    headline,
     open_work,
     seen_proofs,
     sentences,
@@ -26,9 +25,6 @@ from patchtool.cli.reports.survey_summary import (
 
 if TYPE_CHECKING:
     from patchtool.domain.documents import Survey
-
-_MAX_ROOMY = 24
-"""Up to so many releases the map's cells are wide."""
 
 
 def survey_section(survey: Survey) -> Section:
@@ -42,7 +38,6 @@ def survey_section(survey: Survey) -> Section:
     glyphs = GLYPHS | {"absent": "\u2013"}
     body = rendered(
         "survey.html",
-        headline=headline(survey),
         sentences=sentences(survey),
         releases=survey["releases"],
         series=survey["series"],
@@ -53,8 +48,8 @@ def survey_section(survey: Survey) -> Section:
         proof_words=PROOF_WORDS,
         seen_proofs=seen_proofs(survey),
         unproven=UNPROVEN if has_unproven(survey) else "",
-        density="dense" if len(survey["releases"]) > _MAX_ROOMY else "roomy",
-        changes=state_changes(survey),
+        density=density(len(survey["releases"])),
+        changes=state_changes(survey)[::-1],
         work=open_work(survey),
         work_clause=work_clause,
         notes=[*map(change_sentence, survey.get("changes", [])), *survey["notes"]],

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from itertools import groupby
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from patchtool.cli.reports.run import FAILED, KNOWN, PASSED, SKIPPED, STUCK, UNEXPECTED, release_names, version
 from patchtool.cli.reports.words import counted, listed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
 
     from patchtool.cli.reports.run import CellRecord, ProofRecord, Run
+
+_T = TypeVar("_T")
 
 
 class Finding(NamedTuple):
@@ -65,11 +67,20 @@ def run_headline(run: Run) -> str:
     if len(releases) > 1:
         where = f"on {len(releases)} releases, {releases[0]} to {releases[-1]}"
     if not agree:
-        return f"No patch is proven {where}"
+        return f"No patch is proven {where}{_main_cause(run)}"
     if len(agree) < len(run.proofs):
         return f"Tests confirm {len(agree)} of {counted(len(run.proofs), 'proof')} {where}"
     patches = len({proof.patch for proof in agree})
     return f"Tests confirm {'the patch' if patches == 1 else f'all {patches} patches'} {where}"
+
+
+def _main_cause(run: Run) -> str:
+    """What kept most cells from running, if one cause did."""
+    causes = blocked_cells(run)
+    most = max(causes, key=lambda cause: len(cause.cells), default=None)
+    if most is None or 2 * len(most.cells) <= len(run.cells):
+        return ""
+    return f": {len(most.cells)} of {counted(len(run.cells), 'cell')} did not run" + f", {most.why}" * bool(most.why)
 
 
 def run_sentences(run: Run) -> list[str]:
@@ -124,8 +135,14 @@ def known_failures(run: Run) -> list[Finding]:
     ]
 
 
-def limits(run: Run) -> list[str]:
-    """What this run does not show."""
+def limits(run: Run, told: Collection[Finding] = ()) -> list[str]:
+    """What this run does not show.
+
+    Args:
+        run: The run.
+        told: Causes for which cells did not run that are told elsewhere.
+    """
+    elsewhere = {cause.why for cause in told}
     lines = []
     tiers = {cell.tier for cell in run.cells if cell.category is not SKIPPED}
     if "emulated" in tiers:
@@ -136,9 +153,13 @@ def limits(run: Run) -> list[str]:
     if "npu" not in tiers:
         lines.append("No cell ran on an NPU.")
     skipped = _grouped((cell for cell in run.cells if cell.category is SKIPPED), lambda cell: cell.blocker)
-    lines += [f"{counted(len(cells), 'cell')} skipped, {first_of(cells)}: {cells[0].blocker}" for cells in skipped]
-    unproven = [proof for proof in run.proofs if proof.verdict not in ("agrees", "disputes")]
-    lines += [f"Not proven: {proof.patch} on {proof.release}, {proof.structural}. {proof.detail}" for proof in unproven]
+    lines += [
+        f"{counted(len(cells), 'cell')} skipped, {first_of(cells)}: {cells[0].blocker}"
+        for cells in skipped
+        if cells[0].blocker not in elsewhere
+    ]
+    unproven = _grouped((p for p in run.proofs if p.verdict not in ("agrees", "disputes")), lambda proof: proof.detail)
+    lines += [f"Not proven: {_proof_names(proofs)}. {proofs[0].detail}" for proofs in unproven]
     if not any("!" in name for cell in run.cells for name in cell.patches):
         lines.append(
             "Mutants, patches broken on purpose, are not among these cells: patchtool's own test suite checks that "
@@ -187,8 +208,14 @@ def first_of(cells: Sequence[CellRecord]) -> str:
     return cells[0].id + (f" and {len(cells) - 1} more" if len(cells) > 1 else "")
 
 
-def _grouped(cells: Iterable[CellRecord], key: Callable[[CellRecord], object]) -> list[list[CellRecord]]:
-    groups: dict[object, list[CellRecord]] = {}
-    for cell in cells:
-        groups.setdefault(key(cell), []).append(cell)
+def _proof_names(proofs: Sequence[ProofRecord]) -> str:
+    """One patch, release and state, and how many more there are."""
+    more = f", and {len(proofs) - 1} more" if len(proofs) > 1 else ""
+    return f"{proofs[0].patch} on {proofs[0].release}, {proofs[0].structural}{more}"
+
+
+def _grouped(items: Iterable[_T], key: Callable[[_T], object]) -> list[list[_T]]:
+    groups: dict[object, list[_T]] = {}
+    for item in items:
+        groups.setdefault(key(item), []).append(item)
     return list(groups.values())

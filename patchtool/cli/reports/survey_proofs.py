@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from patchtool.cli.reports.run_summary import run_headline
+from patchtool.cli.reports.survey_summary import headline
+
 if TYPE_CHECKING:
     from patchtool.cli.reports.run import Run
     from patchtool.domain.documents import Survey, SurveyedRelease
@@ -40,3 +43,18 @@ def with_proofs(survey: Survey, run: Run) -> Survey:
             patches.append(patch)
         releases.append({**row, "patches": patches})
     return {**survey, "releases": releases, "notes": notes}
+
+
+def joint_headline(survey: Survey, run: Run | None) -> str:
+    """One sentence, without its full stop, for a survey with a run; where they disagree, it says that and no more.
+
+    Args:
+        survey: The survey, with the run's proofs.
+        run: The run, or None.
+    """
+    if run is None:
+        return headline(survey)
+    said = run_headline(run)
+    if any(proof.verdict == "disputes" for proof in run.proofs):
+        return said
+    return f"{headline(survey)}; {said[0].lower()}{said[1:]}"

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from patchtool.domain.errors import PatchtoolError
-    from patchtool.domain.patch import PatchReport
+    from patchtool.domain.patch import Mismatch, PatchReport
     from patchtool.domain.report import Report
 
 COLORS = {
@@ -78,11 +78,33 @@ def _rebase_parts(report: Report, verbose: bool, color: bool) -> Iterator[str]:
     )
 
 
+def _explain_parts(report: Report) -> Iterator[str]:
+    yield from map(explanation, report.patches)
+    if report.mismatches is not None:
+        yield from map(_mismatch_text, report.mismatches)
+        if not report.mismatches:
+            yield "every rule has its sites, and every goal is met\n"
+
+
+def _mismatch_text(found: Mismatch) -> str:
+    """Where a template and the nearest code part, on a few lines."""
+    lines = [f"rule {found.rule}, {found.what}: {found.reason}"]
+    if found.path:
+        column = f":{found.column}" if found.column else ""
+        alike = f", {found.similarity:.0%} alike" if 0 < found.similarity < 1 else ""
+        where = f" in {found.symbol}" if found.symbol else ""
+        lines.append(f"  at {found.path}:{found.line}{column}{where}{alike}")
+    if found.expected or found.found:
+        lines += [f"  the template has: {found.expected or 'nothing'}"]
+        lines += [f"  the code has:     {found.found or 'nothing'}"] if found.path else []
+    return _lines(lines)
+
+
 _PARTS: dict[str, Callable[..., Iterable[str]]] = {
     "table": _table_parts,
     "rebase": _rebase_parts,
     "brief": lambda report, verbose, color: _table_parts(report, verbose, color) if verbose else (),
-    "explain": lambda report, *_: map(explanation, report.patches),
+    "explain": lambda report, *_: _explain_parts(report),
     "none": lambda *_: (),
 }
 """What a kind of report shows of its patches, given the report, ``verbose`` and ``color``."""

@@ -139,9 +139,12 @@ def explain(
     ],
     on: OnOption = None,
     tree: TreeOption = None,
+    why_not: Annotated[
+        bool, typer.Option("--why-not", help="Show what first differs where a template finds no site.")
+    ] = False,
 ) -> int:
     """Explain a patch's state, with all evidence."""
     from patchtool.commands.explain import explain as command
 
     runtime.exclude("--on names a release, --tree a folder", on=on, tree=tree)
-    return show(command(session(), patch, on=on, tree=path(tree)))
+    return show(command(session(), patch, on=on, tree=path(tree), why_not=why_not))

@@ -36,6 +36,7 @@ class RuleVerdict:
         replacements: What would be written, each with its scope.
         problem: Why nothing can be written.
         violation: Code that is there and must not be.
+        looked_in: The scopes with what the holes stand for in them, as far as that is known.
     """
 
     rule: Rule
@@ -46,6 +47,7 @@ class RuleVerdict:
     replacements: list[tuple[ScopeAnalysis, Replacement | InPlace | Renaming]] = field(default_factory=list)
     problem: Problem | None = None
     violation: str | None = None
+    looked_in: list[tuple[ScopeAnalysis, Bindings]] = field(default_factory=list)
 
     @property
     def landed(self) -> bool:
@@ -152,6 +154,7 @@ def _examine_scope(verdict: RuleVerdict, analysis: ScopeAnalysis, methods: Bindi
     if isinstance(env, Problem):
         verdict.add_problem(env)
         return
+    verdict.looked_in.append((analysis, env))
     values: Bindings = dict(env)
     for given in rule.given:
         result = replace(given, within=AnyBranch()).search(analysis, env, values)
@@ -167,6 +170,7 @@ def _examine_scope(verdict: RuleVerdict, analysis: ScopeAnalysis, methods: Bindi
         analysis.known += result.nodes
         env = {**env, **new}
         values = {**values, **analysis.values(new, result.statement, after=True)}
+    verdict.looked_in[-1] = (analysis, {**names, **env})
     analysis.intended = _new_code(rule, analysis, {**names, **env})
     _search_goals(verdict, analysis, env, values, names)
     _find_sites(verdict, analysis, {**names, **env}, {**names, **values})

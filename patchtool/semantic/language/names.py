@@ -36,6 +36,11 @@ def local_names_of(function: Function) -> frozenset[str]:
     return frozenset((set(parameters(function)) | assigned_names(function.body)) - outer)
 
 
+def global_names_of(function: Function) -> frozenset[str]:
+    """Names that a function declares to be the module's."""
+    return frozenset(n for node in walk_scope(function.body) if isinstance(node, ast.Global) for n in node.names)
+
+
 def shared_names(function: Function) -> frozenset[str]:
     """Names that other code may bind while the function runs: global, or nonlocal in a nested function."""
     return frozenset(_declared_outer(walk(function)))

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from patchtool.semantic.language.grammar import BUILTINS
-from patchtool.semantic.language.names import local_names_of
+from patchtool.semantic.language.names import global_names_of, local_names_of
 from patchtool.semantic.language.nodes import COMPREHENSIONS, children, walk, walk_nested
 from patchtool.semantic.language.scopes import Block, Scope, blocks, parameters
 from patchtool.semantic.language.source import Source
@@ -131,9 +131,13 @@ class ScopeAnalysis:
 
     @cached_property
     def local_names(self) -> frozenset[str]:
-        """Names that are local to the scope and so hide the module's."""
+        """Names that are local to the scope, or to a function around it, and so hide the module's."""
         function = self.scope.function
-        return frozenset() if function is None else local_names_of(function)
+        if function is None:
+            return frozenset()
+        outer = [owner for owner in self.scope.owners if isinstance(owner, (ast.FunctionDef, ast.AsyncFunctionDef))]
+        around = frozenset(name for owner in outer for name in local_names_of(owner))
+        return local_names_of(function) | (around - global_names_of(function))
 
     @cached_property
     def matcher(self) -> Matcher:

@@ -157,7 +157,7 @@ class Matcher:
         wanted = pattern.args[:-1] if rest else pattern.args
         if len(node.args) < len(wanted) or (rest is None and len(node.args) != len(wanted)):
             return
-        if not self.literal and any(isinstance(argument, ast.Starred) for argument in node.args[: len(wanted)]):
+        if not self.literal and any(_takes_several(want, given) for want, given in zip(wanted, node.args)):
             return
         split = _pair_keywords(pattern.keywords[:-1] if named_rest else pattern.keywords, node.keywords)
         if split is None or (split[1] and rest is None and named_rest is None):
@@ -210,6 +210,11 @@ class Matcher:
             pairs = [pair for pair in zip(want, have) if pair[0] != pair[1]]  # equal are only names and gaps, no nodes
             if all(isinstance(item, ast.AST) for pair in pairs for item in pair):
                 yield from self._pairs(pairs, env)
+
+
+def _takes_several(pattern: ast.AST, node: ast.AST) -> bool:
+    """Whether a pattern of one argument is compared with ``*arguments``."""
+    return isinstance(node, ast.Starred) and not isinstance(pattern, ast.Starred)
 
 
 def _is_product(node: ast.AST) -> TypeGuard[ast.BinOp]:
