@@ -4,26 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 
+from patchtool.adapters.git.conflict_checkout import ConflictCheckout, refuse_occupied
+from patchtool.adapters.git.resolutions import forget_resolutions
 from patchtool.adapters.project.project import LOCK, PIN, Project, write_lock
 from patchtool.adapters.project.proof_files import project_path, write_record
+from patchtool.adapters.project.series_file import without_patches
 from patchtool.adapters.project.transaction import write_all
 from patchtool.adapters.store.records import StoredRelease
+from patchtool.adapters.store.stopped_rebase import StoppedRebase, read_stopped, remove_stopped, write_stopped
 from patchtool.domain.changelog import add_entry
-from patchtool.domain.errors import EnvironmentFault, ExitCode, InputError
+from patchtool.domain.errors import ExitCode, InputError, RefusedError
 from patchtool.domain.patch import PatchInfo
-from patchtool.domain.pin import GitSource, parse_git_reference
+from patchtool.domain.pin import GitSource
 from patchtool.domain.rebase import RebasePlan
 from patchtool.domain.release import Release
 from patchtool.domain.report import Report
 from patchtool.domain.state import Proof, State
 from patchtool.workflow.acquire import ArtifactHashes, artifact_hashes
 from patchtool.workflow.carried_patches import carry_patches
+from patchtool.workflow.conflicts import Taken, first_stuck, take_resolution
 from patchtool.workflow.lock_comparison import accept, compare_with_lock, record
 from patchtool.workflow.prepared_series import prepared
 from patchtool.workflow.proofs import record_of, unproven, with_proofs
 from patchtool.workflow.rebase_plan import plan_rebase
-from patchtool.workflow.releases import ensure_release, find_release, newest_release, upstream_report
+from patchtool.workflow.rebase_stop import finish, stop, told_again
+from patchtool.workflow.rebase_target import compare_with_git, find_target, with_git
+from patchtool.workflow.releases import ensure_release, upstream_report
 from patchtool.workflow.rendering import Rendering, render, select_patches
 from patchtool.workflow.session import Session
 
@@ -40,6 +48,8 @@ def rebase(
     reason: str,
     at: Sequence[str],
     require_proof: bool = False,
+    work: Path | None = None,
+    forget: Sequence[str] = (),
 ) -> Report:
     """Plan the move to another release and, if no patch needs the user, write pin, lock and changelog together.
 
@@ -51,88 +61,165 @@ def rebase(
         reason: Why it is fine.
         at: ``PATCH=path:Symbol`` for each patch whose scope is elsewhere on the release.
         require_proof: Whether a patch that no test has confirmed on the release is a finding.
+        work: An empty folder, to stop in at the first patch that needs the user; None to tell all and stop nowhere.
+        forget: Names of patches whose recorded resolutions are removed first.
 
     Raises:
         EnvironmentFault: The release cannot be fetched, or the index has none.
         InputError: There is no such release, a name is not in the series, or an option is malformed.
+        RefusedError: An earlier rebase is stopped, or the folder is not empty.
     """
-    session, named = _with_git(session, to)
+    session, named = with_git(session, to)
     with session.changing("rebase") as project:
         if not project.is_pinned:
             project.start_without_pin()
-        select_patches(project.patches, [*accepted, *(text.partition("=")[0] for text in at)])
-        patches = _locate(project.patches, at)
-        if accepted and not reason.strip():
-            raise InputError("--accept needs --reason", hint='say what was reviewed: --reason "…"')
-        release = _find_target(session, named)
-        listed = artifact_hashes(session, release)
-        hashes = listed.hashes
-        stored = ensure_release(session, release, hashes)
-        rendering = _render_accepted(session, patches, stored, accepted)
-        plan, code = plan_rebase(session, release, rendering), rendering.exit_code
-        _compare_with_git(session, stored)
-        open_claims = unproven(rendering)
-        if open_claims and require_proof:
-            code = max(code, ExitCode.FINDINGS)
-        written: list[str] = []
-        if code is ExitCode.OK and not dry_run:
-            carried = carry_patches(session, stored, rendering)
-            lock = accept(record(session, stored, carried.rendering), release, accepted, reason)
-            files = {LOCK: write_lock(lock), **_proof_file(session, stored, rendering), **carried.files}
-            written = _write(project, session.git_source, listed, files, plan)
+        if not dry_run:
+            _refuse_stopped(session)
+        if work is not None:
+            refuse_occupied(work)
+        select_patches(project.patches, forget)
+        release = find_target(session, named)
+        for name in forget:
+            _forget(session, name)
+        git = None if session.git is None else (session.git.url, session.git.subdirectory)
+        wanted = StoppedRebase(
+            release.tag,
+            str(work.absolute()) if work else "",
+            git,
+            require_proof,
+            tuple(accepted),
+            reason,
+            tuple(at),
+        )
+        return _move(session, release, wanted, dry_run=dry_run)
+
+
+def resume(session: Session, *, skip: bool, accepted: Sequence[str], reason: str, at: Sequence[str]) -> Report:
+    """Go on with a rebase that stopped: with what the user made of the conflict, or without the patch.
+
+    Args:
+        session: The run.
+        skip: Whether the patch is to be left out of the series.
+        accepted: Further patches whose drift or dispute the user reviewed.
+        reason: Why it is fine.
+        at: Further patches whose scope is elsewhere.
+
+    Raises:
+        InputError: No rebase is stopped, or it stopped at no patch that could be skipped.
+        RefusedError: The series has changed since.
+    """
+    git = _stopped(session).git
+    session = replace(session, git=GitSource(*git)) if git else session
+    with session.changing("rebase"):
+        stopped = _stopped(session)
+        if skip and not stopped.patch:
+            raise InputError("there is no patch to skip: none needs you", hint="patchtool rebase --continue")
+        if skip:
+            stopped = replace(stopped, skipped=(*stopped.skipped, stopped.patch), patch="")
+        merged = (*stopped.accepted, *(name for name in accepted if name not in stopped.accepted))
+        stopped = replace(stopped, accepted=merged, reason=reason or stopped.reason, at=(*stopped.at, *at))
+        return _move(session, Release.parse(stopped.to), stopped, dry_run=False)
+
+
+def abort(session: Session) -> Report:
+    """End a rebase that stopped; project and pin are as they were, and the folder is removed.
+
+    Raises:
+        InputError: No rebase is stopped.
+    """
+    with session.changing("rebase") as project:
+        stopped = _stopped(session)
+        kept = ConflictCheckout(Path(stopped.work)).remove()
+        remove_stopped(session.store, project.root)
+        notes = [f"{stopped.work} stays, for {', '.join(kept[:3])}, which git does not know"] if kept else []
+        if stopped.resolved:
+            names = ", ".join(stopped.resolved)
+            notes.append(f"how you resolved {names} stays recorded, and is used again; --forget PATCH removes it")
         return Report(
             "rebase",
-            code,
-            upstream_report(stored, hashes),
-            patches=rendering.patches,
-            headline=_headline(plan, code, written, dry_run=dry_run, missing=open_claims if require_proof else ()),
-            notes=(*session.notes(), *listed.notes, *rendering.notes, *_unproven_note(open_claims, release)),
-            extra={"plan": plan.to_json(), "written": written},
-            kind="rebase",
-            plan=plan,
+            headline=f"the rebase to {Release.parse(stopped.to)} has ended, and nothing was written",
+            notes=(*session.notes(), *notes),
+            extra={"written": []},
+            kind="none",
         )
 
 
-def _with_git(session: Session, to: str) -> tuple[Session, str]:
-    """The run with the git upstream that ``git+URL@NAME`` names, and the name."""
-    if not to.startswith("git+"):
-        return session, to
-    source, name = parse_git_reference(to)
-    if not source.subdirectory:
-        source = source._replace(subdirectory=session.project.subdirectory)
-    return replace(session, git=source), name
+def _stopped(session: Session) -> StoppedRebase:
+    if not session.project.is_pinned:
+        session.project.start_without_pin()
+    stopped = read_stopped(session.store, session.project.root)
+    if stopped is None:
+        raise InputError("no rebase is stopped here", hint="patchtool rebase --to RELEASE --work DIR starts one")
+    return stopped
 
 
-def _find_target(session: Session, name: str) -> Release:
-    """The release or commit to move to; a name of the git upstream is looked up now."""
-    pin = session.project.pin
-    if session.git is None and pin.git is None:
-        return newest_release(session) if name == "latest" else find_release(session, name)
-    if "==" in name:
-        return find_release(session, name)
-    from patchtool.workflow.upstream_history import newest_tag, resolve
-
-    release = newest_tag(session) if name == "latest" else resolve(session, name)
-    recorded = [each for each in (pin.release, *session.project.lock.releases) if each.name == release.name]
-    if release.version and recorded and release not in recorded:
-        was = recorded[0].commit[:10]
-        session.remarks.append(f"{release.name} was at {was} when it was recorded, and is at {release.commit[:10]} now")
-    return release
+def _refuse_stopped(session: Session) -> None:
+    stopped = read_stopped(session.store, session.project.root)
+    if stopped is not None:
+        where = f" at {stopped.patch}" if stopped.patch else ""
+        raise RefusedError(
+            f"a rebase to {Release.parse(stopped.to)} is stopped{where}, in {stopped.work}",
+            hint="patchtool rebase --continue, --skip or --abort",
+        )
 
 
-def _compare_with_git(session: Session, stored: StoredRelease) -> None:
-    """Remark how a release of the index compares with its commit, where a git upstream is known."""
-    if session.git_source is None or stored.release.commit:
-        return
-    from patchtool.workflow.upstream_history import match_release
+def _forget(session: Session, name: str) -> None:
+    with session.store.writing(session.lock_timeout):
+        count = forget_resolutions(session.store.git, name)
+    session.remarks.append(f"{count} recorded resolution{'' if count == 1 else 's'} of {name} removed")
 
-    try:
-        match = match_release(session, stored)
-    except EnvironmentFault as error:
-        session.remarks.append(f"{stored.release} was not compared with its commit: {error.message}")
-        return
-    if match is not None:
-        session.remarks.append(match.sentence(stored.release))
+
+def _move(session: Session, release: Release, wanted: StoppedRebase, *, dry_run: bool) -> Report:
+    """Render the series on a release, and write it if it is complete, or stop at what is missing."""
+    project = session.project
+    select_patches(project.patches, [*wanted.accepted, *(text.partition("=")[0] for text in wanted.at)])
+    skipped = [info.name for info in project.patches if info.name in wanted.skipped]
+    patches = tuple(info for info in _locate(project.patches, wanted.at) if info.name not in skipped)
+    if wanted.accepted and not wanted.reason.strip():
+        raise InputError("--accept needs --reason", hint='say what was reviewed: --reason "…"')
+    wanted = replace(wanted, accepted=tuple(name for name in wanted.accepted if name not in skipped))
+    listed = artifact_hashes(session, release)
+    stored = ensure_release(session, release, listed.hashes)
+    rendering = _render_accepted(session, patches, stored, wanted.accepted)
+    taken = Taken()
+    patch, work = first_stuck(rendering), Path(wanted.work)
+    if patch and wanted.ready and patch.info.name == wanted.patch and ConflictCheckout(work).exists():
+        taken = take_resolution(session, stored, rendering, patch, work, wanted.tip)
+        if not taken.problems:
+            rendering = _render_accepted(session, patches, stored, wanted.accepted)
+            wanted = replace(wanted, resolved=(*wanted.resolved, patch.info.name))
+    plan = plan_rebase(session, release, rendering)._replace(skipped=tuple(skipped))
+    compare_with_git(session, stored)
+    missing = unproven(rendering)
+    code = rendering.exit_code
+    if missing and wanted.require_proof:
+        code = max(code, ExitCode.FINDINGS)
+    report = Report(
+        "rebase",
+        code,
+        upstream_report(stored, listed.hashes),
+        patches=rendering.patches,
+        notes=(*session.notes(), *taken.notes, *listed.notes, *rendering.notes, *_unproven_note(missing, release)),
+        extra={"plan": plan.to_json(), "written": []},
+        kind="rebase",
+        plan=plan,
+    )
+    if taken.problems:
+        return told_again(report, wanted, taken)
+    if wanted.work and not dry_run and (stuck := first_stuck(rendering)) is not None:
+        return stop(session, stored, rendering, stuck, wanted, report)
+    written: list[str] = []
+    if code is ExitCode.OK and not dry_run:
+        carried = carry_patches(session, stored, rendering)
+        lock = accept(record(session, stored, carried.rendering), release, wanted.accepted, wanted.reason)
+        files = {LOCK: write_lock(lock), **_proof_file(session, stored, rendering), **carried.files}
+        written = _write(project, session.git_source, listed, files, plan)
+        report = finish(session, stored, rendering, wanted, report)
+    elif wanted.work and wanted.tip and not dry_run:
+        write_stopped(session.store, project.root, replace(wanted, patch="", ready=True))
+    absent = missing if wanted.require_proof else ()
+    headline = _headline(plan, code, written, dry_run=dry_run, missing=absent, resumed=bool(wanted.tip))
+    return report._replace(headline=headline, extra={**report.extra, "written": written})
 
 
 def _locate(patches: Sequence[PatchInfo], at: Sequence[str]) -> tuple[PatchInfo, ...]:
@@ -196,7 +283,7 @@ def _write(
     project: Project, git: GitSource | None, listed: ArtifactHashes, files: Mapping[str, bytes], plan: RebasePlan
 ) -> list[str]:
     pin = project.pin.moved(plan.to, listed.hashes, git if plan.to.commit else None)
-    contents = dict(files)
+    contents: dict[str, bytes | None] = {**files, **without_patches(project, plan.skipped)}
     if pin != project.pin:  # else a comment in it stays
         contents[PIN] = pin.format().encode() + (b"" if listed.confirmed else _UNCONFIRMED)
     if plan.moves:
@@ -207,14 +294,15 @@ def _write(
 
 
 def _headline(
-    plan: RebasePlan, code: ExitCode, written: Sequence[str], *, dry_run: bool, missing: Sequence[str]
+    plan: RebasePlan, code: ExitCode, written: Sequence[str], *, dry_run: bool, missing: Sequence[str], resumed: bool
 ) -> str:
     if code >= ExitCode.CONFLICT:
         return f"nothing was written: resolve {plan.failed} first"
     if missing:
         return f"nothing was written: {', '.join(missing)} without a proof on {plan.to} (--require-proof)"
     if code is not ExitCode.OK:
-        return 'nothing was written: review the drift, then patchtool rebase --to … --accept PATCH --reason "…"'
+        how = "--continue" if resumed else "--to …"
+        return f'nothing was written: review the drift, then patchtool rebase {how} --accept PATCH --reason "…"'
     if dry_run:
         return "nothing was written (--dry-run)"
     return f"wrote {', '.join(written)}" if written else "pin and lock are up to date, nothing to do"

@@ -10,6 +10,7 @@ from patchtool.domain.ports import Tree
 from patchtool.domain.release import Release
 from patchtool.domain.report import Report
 from patchtool.domain.survey import StateChange, Survey, SurveyedRelease
+from patchtool.domain.text_patch import RESOLVED_BEFORE
 from patchtool.workflow.diffs import rendering_diff
 from patchtool.workflow.made import made
 from patchtool.workflow.parallel_rendering import render_many
@@ -64,11 +65,21 @@ def survey(
         "survey",
         ExitCode.OK if bisect else max((rendering.exit_code for rendering in renderings), default=ExitCode.OK),
         headline="\n".join(map(str, changes)) or (f"{bisect} never changes its state" if bisect else ""),
-        notes=(*session.notes(), *notes),
+        notes=(*session.notes(), *notes, *_resolved_before(result)),
         extra={"made": made(session)} | ({"changes": [change.to_json() for change in changes]} if bisect else {}),
         kind="survey",
         survey=result,
     )
+
+
+def _resolved_before(result: Survey) -> list[str]:
+    """Which states are so because a person resolved a conflict here: on another machine it is one."""
+    return [
+        f"{patch.info.name} on {row.release}: {patch.judgement.detail}, used again"
+        for row in result.releases
+        for patch in row.patches
+        if patch.judgement.reason == RESOLVED_BEFORE
+    ]
 
 
 def _stored(session: Session, wanted: Sequence[Release]) -> list[StoredRelease]:

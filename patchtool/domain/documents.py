@@ -144,18 +144,40 @@ class RebaseStep(TypedDict):
     changed_on: ReleaseTag | None
 
 
-RebasePlan = TypedDict("RebasePlan", {"from": ReleaseTag, "to": ReleaseTag, "steps": list[RebaseStep]})
+RebasePlan = TypedDict(
+    "RebasePlan", {"from": ReleaseTag, "to": ReleaseTag, "steps": list[RebaseStep], "skipped": list[PatchName]}
+)
 
 
-class _RebaseOptional(_Patches, total=False):
+class ConflictFile(TypedDict):
+    """A file that a person is to resolve."""
+
+    path: str
+    markers: Annotated[bool, Meta(description="Whether it has conflict markers.")]
+
+
+class StoppedRebase(TypedDict):
+    """Where a rebase stopped for a person."""
+
+    patch: PatchName
+    work: Annotated[str, Meta(description="The checkout to resolve it in.")]
+    files: list[ConflictFile]
+    upstream: Annotated[str, Meta(description="Hunks: what changed around the conflict.")]
+    problems: Annotated[list[str], Meta(description="Why what is there is no resolution yet.")]
+
+
+class _RebaseOptional(Document, total=False):
+    upstream: Upstream
+    patches: list[Patch]
     result: Result
     range_diff: str
+    plan: Annotated[RebasePlan, Meta(description="Left out by --abort.")]
+    stopped: StoppedRebase
 
 
 class Rebase(_RebaseOptional):
     """``rebase``."""
 
-    plan: RebasePlan
     written: list[str]
 
 

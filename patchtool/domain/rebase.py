@@ -34,11 +34,13 @@ class RebasePlan(NamedTuple):
         start: The old release.
         to: The new release.
         steps: Every patch, in series order.
+        skipped: Names of patches that leave the series.
     """
 
     start: Release
     to: Release
     steps: tuple[RebaseStep, ...]
+    skipped: tuple[str, ...] = ()
 
     @property
     def moves(self) -> bool:
@@ -55,6 +57,8 @@ class RebasePlan(NamedTuple):
         groups: dict[str, list[str]] = {}
         for step in self.steps:
             groups.setdefault(step.after, []).append(f"`{step.patch}`")
+        if self.skipped:
+            groups["left out"] = [f"`{name}`" for name in self.skipped]
         states = "; ".join(f"{state} {', '.join(names)}" for state, names in groups.items())
         return f"Upstream is {project} {self.to}, was {self.start}: {states}."
 
@@ -72,4 +76,5 @@ class RebasePlan(NamedTuple):
                 }
                 for step in self.steps
             ],
+            "skipped": list(self.skipped),
         }

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+    Resolved = Callable[["TextChange", Any], Sequence["Resolution"]]
+    """Reads how conflicts of a change on a tree, which is of ``ports.Tree``, were resolved."""
 
 REGULAR = "100644"
 """Git's mode of a plain file."""
@@ -14,6 +17,9 @@ EXECUTABLE = "100755"
 """Git's mode of a file that can be executed."""
 SYMLINK = "120000"
 """Git's mode of a symbolic link, whose blob is its target."""
+
+RESOLVED_BEFORE = "resolved-before"
+"""The reason of a patch that applies because a person resolved its conflict on the same files before."""
 
 
 class FileChange(NamedTuple):
@@ -133,13 +139,28 @@ def _no_later() -> Sequence[LaterChange]:
     return ()
 
 
+class Resolution(NamedTuple):
+    """How a person resolved a conflict of a text patch.
+
+    Args:
+        release: Where that was, as it is told.
+        change: What the patch is there, as a change of the files that it was resolved on.
+        whole: Whether it is about the tree at hand, file by file; else it is carried there as any change is.
+    """
+
+    release: str
+    change: TextChange
+    whole: bool
+
+
 class TextSource:
     """Where the change of a text patch comes from: it is read only where no judgement of the patch is kept.
 
     Args:
-        key: Identifies the tree that the patch was made for, and the later patches.
+        key: Identifies the tree that the patch was made for, the later patches, and the resolutions of its conflicts.
         read: Reads the change.
         read_later: Reads what later patches do to its files.
+        resolved: Reads the recorded resolutions of the change's conflicts on a tree; they are asked for after one.
     """
 
     def __init__(
@@ -147,10 +168,12 @@ class TextSource:
         key: str,
         read: Callable[[], TextChange],
         read_later: Callable[[], Sequence[LaterChange]] = _no_later,
+        resolved: Resolved | None = None,
     ) -> None:
         self.key = key
         self._read = read
         self._read_later = read_later
+        self._resolved = resolved
 
     def change(self) -> TextChange:
         """Read the change."""
@@ -160,11 +183,17 @@ class TextSource:
         """Read what later patches that were made for the same tree do to its files, in order."""
         return self._read_later()
 
-    def __reduce__(self) -> tuple[Callable[..., TextSource], tuple[str, TextChange, Sequence[LaterChange]]]:
-        """Give a worker the changes themselves: the store is not its to read."""
-        return known_source, (self.key, self.change(), self.later())
+    def resolutions(self, tree: Any) -> Sequence[Resolution]:
+        """Read how conflicts of the change were resolved, those on the same files first."""
+        return self._resolved(self.change(), tree) if self._resolved else ()
+
+    def __reduce__(self) -> tuple[Callable[..., TextSource], tuple[object, ...]]:
+        """Give a worker the changes themselves: to find them, the series is rendered on its base."""
+        return known_source, (self.key, self.change(), self.later(), self._resolved)
 
 
-def known_source(key: str, change: TextChange, later: Sequence[LaterChange] = ()) -> TextSource:
+def known_source(
+    key: str, change: TextChange, later: Sequence[LaterChange] = (), resolved: Resolved | None = None
+) -> TextSource:
     """Make the source of a change that is at hand."""
-    return TextSource(key, lambda: change, lambda: later)
+    return TextSource(key, lambda: change, lambda: later, resolved)

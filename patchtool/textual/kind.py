@@ -12,11 +12,18 @@ from patchtool.domain.patch import Change, Diagnostic, GoalEvidence, Judgement, 
 from patchtool.domain.ports import Tree
 from patchtool.domain.release import Release
 from patchtool.domain.state import State
-from patchtool.domain.text_patch import REGULAR, CarriedFile, CarryOutcome, FileChange, TextChange, TextSource
-from patchtool.domain.trees import entries_of, renames_of
-from patchtool.textual.carry_entry import CarriedEntry, carry_entry
+from patchtool.domain.text_patch import (
+    REGULAR,
+    RESOLVED_BEFORE,
+    CarriedFile,
+    CarryOutcome,
+    FileChange,
+    TextChange,
+    TextSource,
+)
+from patchtool.textual.carry_change import carry_change
+from patchtool.textual.carry_entry import CarriedEntry
 from patchtool.textual.decision import decide
-from patchtool.textual.later import landed_with_later
 
 _NO_BASE = "a text patch is carried from the release that it was made for, which is not at hand here"
 
@@ -37,7 +44,9 @@ class TextKind:
         if info.is_newer_than(release):
             return Judgement(State.ABSENT, "before-since", f"the patch is for v{info.since} and later")
         try:
-            return _carried(change, tree, info.text)
+            judgement = _carried(change, tree, info.text)
+            needs_person = judgement.state in (State.CONFLICT, State.OBSOLETE)
+            return (_as_resolved(info.text, tree) if needs_person else None) or judgement
         except Exception as error:  # noqa: BLE001 -- upstream's code must not end a run that is about other patches, too
             text = f"{type(error).__name__}: {error}"
             return Judgement(State.CRASHED, "carry-failed", text, trace=traceback.format_exc())
@@ -57,41 +66,29 @@ class TextKind:
         return Draft({}, ())
 
 
-def _carried(change: TextChange, tree: Tree, source: TextSource) -> Judgement:
-    there = dict(entries_of(tree, [path for file in change.files for path in (file.path, file.source_path)]))
-    missing = [file.source_path for file in change.files if file.base is not None and not _is_there(file, there)]
-    renamed = renames_of(tree, change.commit) if missing else {}
-    moved = {path: renamed[path] for path in missing if path in renamed}
-    there |= entries_of(tree, moved.values())
-    carried = []
-    for file in change.files:
-        home = moved.get(file.source_path, "")
-        entry = _as_left(file, carry_entry(file, there, home), there, home, source)
-        carried.append((file._replace(path=home or file.path), entry))
-    judgement = _with_changes(_decided([(file.path, entry.file) for file, entry in carried]), carried, there)
-    if moved and judgement.state is State.APPLIED:
-        detail = ", ".join(f"{old} is {new} by now" for old, new in moved.items())
+def _carried(change: TextChange, tree: Tree, source: TextSource | None = None) -> Judgement:
+    carried = carry_change(change, tree, source)
+    decided = _decided([(file.path, entry.file) for file, entry in carried.files])
+    judgement = _with_changes(decided, carried.files, carried.there)
+    if carried.moved and judgement.state is State.APPLIED:
+        detail = ", ".join(f"{old} is {new} by now" for old, new in carried.moved.items())
         judgement = judgement.with_state(State.DRIFTED, "target-moved", detail)
     # The key of a kept judgement has the files' bytes: what depends on modes or on other files is about this tree only.
-    by_modes = any(file.base_mode != file.patched_mode for file in change.files)
-    return judgement._replace(goals=_hunks(carried), searched_tree=by_modes or bool(missing))
+    return judgement._replace(goals=_hunks(carried.files), searched_tree=not carried.by_path)
 
 
-def _as_left(
-    file: FileChange, entry: CarriedEntry, there: Mapping[str, tuple[str, bytes]], home: str, source: TextSource
-) -> CarriedEntry:
-    """The entry or, where the tree has the change as later patches leave it, that this has landed."""
-    later = [] if entry.file.outcome in (CarryOutcome.EXACT, CarryOutcome.LANDED) else source.later()
-    own = [change for change in later if change.file.path == file.path]
-    if not own or file.old_path or file.base_mode != file.patched_mode:
-        return entry
-    mode, data = there.get(home or file.path, ("", None))
-    landed = landed_with_later(file, own, data, path=home, mode=mode or REGULAR)
-    return entry if landed is None else CarriedEntry(landed, mode, changes=False)
-
-
-def _is_there(file: FileChange, there: Mapping[str, tuple[str, bytes]]) -> bool:
-    return file.source_path in there or file.path in there
+def _as_resolved(source: TextSource, tree: Tree) -> Judgement | None:
+    """What a person made of the conflict on these files, or on others from which it can be carried here."""
+    for resolution in source.resolutions(tree):
+        found = _carried(resolution.change, tree)._replace(searched_tree=True)  # it may be about files of its own
+        told = f"a conflict that a person resolved on {resolution.release}"
+        if resolution.whole:
+            return found._replace(
+                state=State.APPLIED, reason=RESOLVED_BEFORE, detail=told, notes=(f"{told}, used again",)
+            )
+        if found.state.changes_tree:
+            return found.with_state(State.DRIFTED, "resolution-carried", f"{told}; what it became was carried here")
+    return None
 
 
 def _decided(carried: Sequence[tuple[str, CarriedFile]]) -> Judgement:

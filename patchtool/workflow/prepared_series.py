@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from patchtool.adapters.git.resolutions import Resolutions, recorded_resolutions
 from patchtool.domain.lock import Lock
 from patchtool.domain.patch import Judgement, PatchInfo, PatchReport
 from patchtool.domain.release import Release
@@ -47,15 +48,19 @@ def bound(session: Session, patches: Sequence[PatchInfo] | None = None) -> tuple
     for info in session.project.patches:
         keys[info.name] = digest.hexdigest()
         digest.update(f"{info.name} {info.digest}\n".encode())
-    return tuple(_bound(session, info, keys[info.name]) if info.is_text else info for info in chosen)
+    known = recorded_resolutions(session.store.git)
+    return tuple(
+        _bound(session, info, keys[info.name], known.get(info.name)) if info.is_text else info for info in chosen
+    )
 
 
-def _bound(session: Session, info: PatchInfo, below: str) -> PatchInfo:
+def _bound(session: Session, info: PatchInfo, below: str, known: Resolutions | None) -> PatchInfo:
     base = base_of(session, info)
     later = _later_patches(session, base, info)
-    key = " ".join([base.key, below, *(other.digest for other in later)])
-    read_later = (partial(_later_changes, session, base, info, later),) if later else ()
-    return info._replace(text=TextSource(key, partial(_change_of, session, base, info.name), *read_later))
+    key = " ".join([base.key, below, *(other.digest for other in later), *([known.key] if known else [])])
+    read_later = partial(_later_changes, session, base, info, later) if later else tuple
+    read = partial(_change_of, session, base, info.name)
+    return info._replace(text=TextSource(key, read, read_later, known.of if known else None))
 
 
 def _later_patches(session: Session, base: Release, info: PatchInfo) -> list[PatchInfo]:

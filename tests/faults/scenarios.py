@@ -48,6 +48,7 @@ class World:
         (self.folder / "tmp").mkdir()
         upstream = SmallUpstream(self.folder)
         upstream.release("1.0", FILES)
+        upstream.release("1.2", {**FILES, POOL: FILES[POOL].replace("len(rows)", "len(rows) + spare")})
         upstream.release("1.1", NEXT)
         upstream.pin("1.0")
         patches = self.project / "patches"
@@ -130,6 +131,8 @@ def _is_hidden(path: Path) -> bool:
     """Whether it is git's own, or a cache that anyone may remove; but not what a killed run leaves there."""
     if path.name in ("__pycache__", "cache"):
         return True
+    if path.parts[0] == "work":  # where a person resolves a conflict: the next run brings it up to date, or removes it
+        return len(path.parts) > 1
     if path.parts[0] == "store" or ".git" in path.parts:
         return not any(mark in path.name for mark in LEFTOVERS) or path.name in ("patchtool.lock", "patchtool")
     return False
@@ -183,6 +186,25 @@ def _diff(world: World) -> None:
     (world.folder / "change.diff").write_text("".join(lines))
 
 
+def _resolved_conflict(world: World) -> None:
+    """A rebase that stopped at a text patch, and what a person made of the conflict."""
+    old = FILES[POOL].splitlines(keepends=True)
+    new = FILES[POOL].replace("len(rows)", "len(rows) + 1").splitlines(keepends=True)
+    folder = world.project / "patches/text"
+    folder.mkdir()
+    (folder / "text.patch").write_text("".join(unified_diff(old, new, f"a/{POOL}", f"b/{POOL}")))
+    (folder / "patch.toml").write_text('title = "text"\nauthor = "Test <test@example.org>"\n')
+    (world.project / "patches/series").write_text("text\ndense\ntracking\npool\n")
+    for argv, code in ((("refresh",), 0), (("rebase", "--to", "1.2", "--work", "work"), 3)):
+        places = ("-C", str(world.project), "--store", str(world.folder / "store"))
+        command = [sys.executable, "-B", "-m", "patchtool", *places, "--find-links", str(world.folder / "links"), *argv]
+        assert subprocess.run(command, cwd=world.folder, check=False, capture_output=True).returncode == code
+    conflict = world.folder / "work" / POOL
+    assert "<<<<<<<" in conflict.read_text()
+    conflict.write_text(FILES[POOL].replace("len(rows)", "len(rows) + spare + 1"))
+    subprocess.run(["git", "add", POOL], cwd=world.folder / "work", check=True)
+
+
 def _matrix(world: World) -> None:
     (world.project / "ci").mkdir()
     (world.project / "ci/matrix.toml").write_text(MATRIX)
@@ -193,10 +215,14 @@ CHECKOUT = ("--tree", "checkout")
 SITE = ("--tree", "site")
 OUTPUT = ("--output", "build/tree")
 MATRIX = '[[rows]]\npatches = [[], ["dense"]]\ntiers = ["static"]\nreleases = ["pin"]\n'
+GO_ON = ("rebase", "--continue")
+END = ("rebase", "--abort")
 SCENARIOS = (
     Scenario("rebase", ("rebase", "--to", "1.1"), STORED),
     Scenario("rebase that fetches", ("rebase", "--to", "1.1"), (("refresh",),)),
     Scenario("rebase to a commit", ("rebase", "--to", "{git}@v1.1"), STORED),
+    Scenario("rebase that goes on", GO_ON, (("fetch", "1.0", "1.2"),), _resolved_conflict, once=True),
+    Scenario("rebase that ends", END, (("fetch", "1.0", "1.2"),), _resolved_conflict, once=True),
     Scenario("refresh", ("refresh",), (*STORED,), _edit_patch),
     Scenario("new", ("new", "extra"), STORED, once=True),
     Scenario("new from a diff", ("new", "extra", "--from", "change.diff"), STORED, _diff, once=True),

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from patchtool.adapters import process
+from patchtool.adapters.git.plumbing import check_git_version
 from patchtool.adapters.scratch import scratch_folder
+
+_ZEALOUS = (2, 35)
+"""The first git whose ``merge-file`` knows zdiff3."""
 
 
 def merge(base: bytes, ours: bytes, theirs: bytes) -> bytes | None:
@@ -11,8 +15,31 @@ def merge(base: bytes, ours: bytes, theirs: bytes) -> bytes | None:
 
     Source: git-merge-file(1).
     """
+    merged = _merge_file(base, ours, theirs)
+    return merged.stdout if merged.code == 0 else None
+
+
+def merge_with_markers(base: bytes, ours: bytes, theirs: bytes, labels: tuple[str, str, str]) -> tuple[bytes, bool]:
+    """Merge two texts that were made of a third, with markers around what both changed.
+
+    Args:
+        base: The third.
+        ours: One text.
+        theirs: The other.
+        labels: What ours, base and theirs are called beside the markers.
+
+    Returns:
+        The merged text, and whether there are markers in it.
+
+    Source: git-merge-file(1).
+    """
+    style = "--zdiff3" if check_git_version() >= _ZEALOUS else "--diff3"
+    merged = _merge_file(base, ours, theirs, style, *(argument for label in labels for argument in ("-L", label)))
+    return merged.stdout, merged.code != 0
+
+
+def _merge_file(base: bytes, ours: bytes, theirs: bytes, *options: str) -> process.ProcessResult:
     with scratch_folder() as folder:
         for name, content in (("ours", ours), ("base", base), ("theirs", theirs)):
             (folder / name).write_bytes(content)
-        merged = process.run(["git", "merge-file", "-p", "ours", "base", "theirs"], cwd=folder, check=False)
-    return merged.stdout if merged.code == 0 else None
+        return process.run(["git", "merge-file", "-p", *options, "ours", "base", "theirs"], cwd=folder, check=False)

@@ -13,6 +13,7 @@ from pathlib import Path
 from patchtool.adapters.diff_text import split_diff
 from patchtool.adapters.git.plumbing import Git
 from patchtool.adapters.scratch import scratch_folder
+from patchtool.domain.errors import EnvironmentFault
 from patchtool.domain.objects import MISSING
 from patchtool.domain.text_patch import FileChange, TextChange
 
@@ -68,7 +69,11 @@ class PatchIndex:
             diff = b"".join(part.text for part in parts)
         applied = self._git.run("apply", "--cached", "--whitespace=nowarn", "-p1", "-", stdin=diff, check=False)
         if applied.code:
-            return TextChange(problem=_first_line(applied.stderr.decode(errors="replace")))
+            told = applied.stderr.decode(errors="replace")
+            if str(self._folder) in told:  # about the index, not about the diff
+                hint = "make room there, or check who may use it; then run it again"
+                raise EnvironmentFault("git cannot apply a patch in a scratch folder", hint=hint, cause=told.strip())
+            return TextChange(problem=_first_line(told))
         paths = sorted({path for part in parts for path in (part.old, part.new) if path})
         before = {path: entry for path in paths if (entry := self._files.get(path))}
         after = self._read(paths)

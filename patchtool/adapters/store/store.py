@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     Progress = Callable[[int, int], None]
     """Called with the bytes so far and the total."""
 
-NEIGHBOURS = frozenset({"bytecode", "judgements", "measurements", "proven-red.json", "results", "scratch", "trees"})
+NEIGHBOURS = frozenset(
+    {"bytecode", "judgements", "measurements", "proven-red.json", "results", "scratch", "stopped", "trees"}
+)
 """What the tool keeps in the store's folder beside the repository, maybe before the first release is imported."""
 _INCOMING = "refs/incoming"
 _LOCK = "patchtool.lock"

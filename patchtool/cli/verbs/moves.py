@@ -8,8 +8,9 @@ from typing import Annotated
 import typer
 
 from patchtool.cli import completion, runtime
-from patchtool.cli.runtime import session, show
+from patchtool.cli.runtime import path, session, show
 from patchtool.cli.verbs.parameters import AnnotateOption, HtmlOption, JunitOption, Names, Verb
+from patchtool.domain.errors import InputError
 
 verbs = typer.Typer()
 
@@ -17,15 +18,35 @@ verbs = typer.Typer()
 @verbs.command(cls=Verb, epilog="Example: patchtool rebase --to v0.5.14 --dry-run")
 def rebase(
     to: Annotated[
-        str,
+        str | None,
         typer.Option(
             "--to",
             metavar="RELEASE",
             autocompletion=completion.releases,
             help="A release, tag, branch, commit, git+URL@NAME or latest.",
         ),
-    ],
+    ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the plan, write nothing.")] = False,
+    work: Annotated[
+        str | None,
+        typer.Option("--work", metavar="DIR", help="Stop at a conflict, to be resolved in this empty folder."),
+    ] = None,
+    go_on: Annotated[
+        bool, typer.Option("--continue", help="Go on with a stopped rebase; its conflict is resolved.")
+    ] = False,
+    skip: Annotated[
+        bool, typer.Option("--skip", help="Go on without the patch that it stopped at, which leaves the series.")
+    ] = False,
+    abort: Annotated[bool, typer.Option("--abort", help="End a stopped rebase.")] = False,
+    forget: Annotated[
+        Names,
+        typer.Option(
+            "--forget",
+            metavar="PATCH",
+            autocompletion=completion.patches,
+            help="Remove what was recorded of how its conflicts were resolved.",
+        ),
+    ] = None,
     accept: Annotated[
         Names,
         typer.Option(
@@ -48,18 +69,43 @@ def rebase(
     ] = None,
 ) -> int:
     """Move pin and series to another release."""
+    accepted, scopes = tuple(accept or ()), tuple(at or ())
+    ways = {"to": to, "continue": go_on, "skip": skip, "abort": abort}
+    if sum(map(bool, ways.values())) != 1:
+        raise InputError(
+            "rebase takes --to RELEASE, or one of --continue, --skip and --abort", hint="patchtool rebase --help"
+        )
+    if not to:
+        hint = "a stopped rebase has what it was started with"
+        given = {"dry-run": dry_run, "work": work, "forget": forget, "require-proof": require_proof, "tree": tree}
+        for name, value in given.items():
+            runtime.exclude(hint, **{next(way for way, chosen in ways.items() if chosen): True, name: value})
+        from patchtool.commands import rebase as stopped
+
+        if abort:
+            return show(stopped.abort(session()))
+        return show(stopped.resume(session(), skip=skip, accepted=accepted, reason=reason, at=scopes))
+    runtime.exclude("a dry run stops nowhere", **{"dry-run": dry_run, "work": work})
+    runtime.exclude("a dry run removes nothing", **{"dry-run": dry_run, "forget": forget})
     if tree:
         from patchtool.commands.rebase_tree import rebase_tree
 
         hint = "the clone's branch is made from the series as it is in the project"
-        runtime.exclude(hint, tree=tree, accept=accept)
-        runtime.exclude(hint, tree=tree, at=at)
+        for name, value in {"accept": accept, "at": at, "work": work, "forget": forget}.items():
+            runtime.exclude(hint, **{"tree": tree, name: value})
         return show(rebase_tree(session(), Path(tree), to, dry_run=dry_run))
     from patchtool.commands.rebase import rebase as command
 
-    accepted, scopes = tuple(accept or ()), tuple(at or ())
     report = command(
-        session(), to, dry_run=dry_run, accepted=accepted, reason=reason, at=scopes, require_proof=require_proof
+        session(),
+        to,
+        dry_run=dry_run,
+        accepted=accepted,
+        reason=reason,
+        at=scopes,
+        require_proof=require_proof,
+        work=path(work),
+        forget=tuple(forget or ()),
     )
     return show(report)
 

@@ -1,0 +1,51 @@
+"""Editing ``patches/series``, and the folders that it lists, as contents for one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from patchtool.adapters.project.project import SERIES
+
+if TYPE_CHECKING:
+    from patchtool.adapters.project.project import Project
+
+
+def without_patches(project: Project, names: Collection[str]) -> dict[str, bytes | None]:
+    """The contents of a project without some of its patches: no files of them, and no lines in the series.
+
+    Args:
+        project: The project.
+        names: The patches.
+
+    Returns:
+        New bytes by path; None for a file that goes. Nothing where no patch is named.
+    """
+    if not names:
+        return {}
+    lines = (project.root / SERIES).read_bytes().splitlines(keepends=True)
+    gone = {entry.line for entry in project.series if entry.name in names}
+    contents: dict[str, bytes | None] = {
+        file.relative_to(project.root).as_posix(): None
+        for name in sorted(names)
+        for file in sorted((project.root / "patches" / name).rglob("*"))
+        if file.is_file() and "__pycache__" not in file.parts
+    }
+    contents[SERIES] = b"".join(line for number, line in enumerate(lines, start=1) if number not in gone)
+    return contents
+
+
+def remove_empty_folders(project: Project, names: Collection[str]) -> None:
+    """Remove the folders of patches whose files were removed; what else is in them stays."""
+    for name in names:
+        folder = project.root / "patches" / name
+        caches = [file for file in folder.rglob("*.pyc") if file.parent.name == "__pycache__"]
+        folders = sorted((path for path in folder.rglob("*") if path.is_dir()), reverse=True)
+        if any(path.is_file() and path not in caches for path in folder.rglob("*")):
+            continue
+        with suppress(OSError):
+            for cache in caches:
+                cache.unlink()
+            for each in (*folders, folder):
+                each.rmdir()
