@@ -3,7 +3,7 @@
 
     ci/carry.py [--cache FOLDER] [SERIES...]
 
-A series is the `debian/patches` of a package of Debian, fetched with `apt-get source`; pip fetches its newer upstream.
+A series is the `debian/patches` of a package of Debian, fetched with `apt-get source`; pip fetches upstream's releases.
 Printed for each: patches, conflicts of `git am -3` and of the tool, landed, and the ratio of CPU time. Every file that
 is written must parse. `--diffs FOLDER` writes what became of each file of the target, to be read.
 """
@@ -29,22 +29,27 @@ from patchtool.textual.later import landed_with_later
 
 
 class Series(NamedTuple):
-    """A package of Debian with its version, and the sdist to carry its patches to."""
+    """A package of Debian with its version, the release that it patches, and the one to carry its patches to."""
 
     package: str
     version: str
+    pin: str
     target: str
 
 
 SERIES = {
-    "django-3.2": Series("python-django", "3:3.2.25-0+deb12u3", "Django==4.2.28"),
-    "django-2.2": Series("python-django", "2:2.2.28-1~deb11u2", "Django==3.2.25"),
-    "jinja2": Series("jinja2", "2.11.3-1", "Jinja2==3.1.6"),
-    "twisted": Series("twisted", "22.4.0-4+deb12u1", "Twisted==24.11.0"),
-    "aiohttp": Series("python-aiohttp", "3.8.4-1+deb12u1", "aiohttp==3.11.18"),
-    "pandas": Series("pandas", "1.5.3+dfsg-2", "pandas==2.2.3"),
-    "matplotlib": Series("matplotlib", "3.6.3-1", "matplotlib==3.10.1"),
-    "scipy": Series("scipy", "1.10.1-2", "scipy==1.15.3"),
+    "django-3.2": Series("python-django", "3:3.2.25-0+deb12u3", "Django==3.2.25", "Django==4.2.28"),
+    "django-2.2": Series("python-django", "2:2.2.28-1~deb11u2", "Django==2.2.28", "Django==3.2.25"),
+    "jinja2": Series("jinja2", "2.11.3-1+deb11u4", "Jinja2==2.11.3", "Jinja2==3.1.6"),
+    "twisted": Series("twisted", "22.4.0-4+deb12u1", "Twisted==22.4.0", "Twisted==24.11.0"),
+    "aiohttp": Series("python-aiohttp", "3.8.4-1+deb12u1", "aiohttp==3.8.4", "aiohttp==3.11.18"),
+    "tornado": Series("python-tornado", "6.2.0-3+deb12u4", "tornado==6.2", "tornado==6.5.2"),
+    "urllib3": Series("python-urllib3", "1.26.12-1+deb12u4", "urllib3==1.26.12", "urllib3==2.5.0"),
+    "werkzeug": Series("python-werkzeug", "2.2.2-3+deb12u1", "Werkzeug==2.2.2", "Werkzeug==3.1.3"),
+    "pillow": Series("pillow", "9.4.0-1.1+deb12u1", "Pillow==9.4.0", "Pillow==11.1.0"),
+    "gunicorn": Series("gunicorn", "20.1.0-6+deb12u1", "gunicorn==20.1.0", "gunicorn==23.0.0"),
+    "cryptography": Series("python-cryptography", "38.0.4-3+deb12u1", "cryptography==38.0.4", "cryptography==43.0.0"),
+    "setuptools": Series("setuptools", "66.1.1-1+deb12u2", "setuptools==66.1.1", "setuptools==78.1.1"),
 }
 _WHO = {f"GIT_{who}_{what}": "carry" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
 ENVIRONMENT = os.environ | _WHO | {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
@@ -56,18 +61,22 @@ def git(folder: Path, *arguments: str, check: bool = True) -> subprocess.Complet
 
 
 def fetch(series: Series, cache: Path) -> tuple[Path, Path, Path]:
-    """The upstream archive of the package, its Debian archive, and the newer upstream's sdist."""
+    """The sdist that Debian patches, the archive of its patches, and the newer sdist."""
     folder = cache / f"{series.package}-{series.version.replace(':', '-')}"
-    if not list(folder.glob("*.dsc")):
+    if not list(folder.glob("*.debian.tar.*")):
         folder.mkdir(parents=True, exist_ok=True)
         source = f"{series.package}={series.version}"
-        subprocess.run(["apt-get", "source", "-qq", "--download-only", source], cwd=folder, check=True)
-    target = cache / series.target
-    if not list(target.glob("*.tar.gz")):
-        pip = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--no-binary", ":all:", "-d", str(target)]
-        subprocess.run([*pip, series.target], check=True)
-    origin = next(p for p in folder.glob("*.orig.tar.*") if not p.name.endswith(".asc"))
-    return origin, next(folder.glob("*.debian.tar.*")), next(target.glob("*.tar.gz"))
+        subprocess.run(["apt-get", "source", "-qq", "--download-only", "--diff-only", source], cwd=folder, check=True)
+    return sdist(series.pin, cache), next(folder.glob("*.debian.tar.*")), sdist(series.target, cache)
+
+
+def sdist(requirement: str, cache: Path) -> Path:
+    """The sdist of a release, by pip."""
+    folder = cache / requirement
+    if not list(folder.glob("*.tar.gz")):
+        pip = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--no-binary", ":all:", "-d", str(folder)]
+        subprocess.run([*pip, requirement], check=True)
+    return next(folder.glob("*.tar.gz"))
 
 
 def unpack(archive: Path, folder: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from patchtool.textual.annotations import is_annotated, unannotated
 from patchtool.textual.edits import Edit
 from patchtool.textual.items import indented
 from patchtool.textual.shape import header_shape, shape
@@ -28,6 +29,25 @@ def deep_keys(items: Sequence[Item], names: dict[str, str] | None = None) -> lis
         tell = shape if item.is_definition else header_shape
         out.append((item.form, *(n if isinstance(n, str) else tell(n, names) for n in item.nodes)))
     return out
+
+
+def says_same(ours: Sequence[Item], theirs: Sequence[Item]) -> bool:
+    """Tell whether upstream's items say what the patch's do; it may have annotated code that has no annotations."""
+    keys = deep_keys(ours)
+    if keys == deep_keys(theirs):
+        return True
+    if [i.form for i in ours if i.form == "def"] == [] and not any(i.form == "AnnAssign" for i in theirs):
+        return False
+    nodes = [node for item in ours for node in item.nodes_only]
+    return not is_annotated(nodes) and keys == [key for item in theirs for key in _bare_keys(item)]
+
+
+def _bare_keys(item: Item) -> list[Hashable]:
+    if item.form in {"comment", "doc", "end"}:
+        return []
+    tell = shape if item.is_definition else header_shape
+    form = "Assign" if item.form == "AnnAssign" else item.form
+    return [(form, *(n if isinstance(n, str) else tell(unannotated(n)) for n in item.nodes))]
 
 
 @dataclass(eq=False)

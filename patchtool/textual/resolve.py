@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from patchtool.textual.edits import COSMETIC, Edit
 from patchtool.textual.effects import commute, rivals
-from patchtool.textual.gap import Gap, deep_keys, gone
+from patchtool.textual.gap import Gap, deep_keys, gone, says_same
 from patchtool.textual.renames import same_but_variables
 
 if TYPE_CHECKING:
@@ -27,8 +27,7 @@ def resolve(gap: Gap) -> list[Edit]:
         One edit, or several that stand one after another.
     """
     edit = gap.edit()
-    ours, theirs = deep_keys(gap.ours), deep_keys(gap.theirs)
-    if ours == theirs and (ours or deep_keys(gap.old)):
+    if (deep_keys(gap.ours) or deep_keys(gap.old)) and says_same(gap.ours, gap.theirs):
         return [edit.landed()]
     defined = _defined_elsewhere(gap, edit)
     if defined is not None:
@@ -79,7 +78,7 @@ def _defined_elsewhere(gap: Gap, edit: Edit) -> Edit | None:
         return None
     edit.theirs = [theirs for _, theirs in there]
     for ours, theirs in there:
-        if _differs(ours, theirs) and not same_but_variables(ours.nodes_only, theirs.nodes_only, set()):
+        if not says_same([ours], [theirs]) and not same_but_variables(ours.nodes_only, theirs.nodes_only, set()):
             return edit.conflict("defined-differently", f"upstream has a `{ours.name}` of its own")
     rest = [i for i in added if i.form not in {"comment", "doc"} and not (i.is_definition and i.slot in existing)]
     if rest or gap.removed:
@@ -90,16 +89,17 @@ def _defined_elsewhere(gap: Gap, edit: Edit) -> Edit | None:
 def _in_place(gap: Gap) -> bool:
     """Whether upstream has all that the patch adds here, in order, and nothing that it takes out."""
     ours, theirs = (
-        deep_keys([v[i] for i in at]) for v, at in ((gap.v.patched, gap.added), (gap.v.target, gap.new_there))
+        [v[i] for i in at if v[i].form not in {"comment", "doc", "end"}]
+        for v, at in ((gap.v.patched, gap.added), (gap.v.target, gap.new_there))
     )
-    if not ours or all(gap.v.patched[j].trivial for j in gap.added) or len(theirs) < len(ours):
+    if not ours or all(item.trivial for item in ours) or len(theirs) < len(ours):
         return False
     if any(i in gap.to_target for i in gap.removed if gap.v.base[i].form != "comment"):
         return False
     kept = [i for i in range(gap.s.o0, gap.s.o1) if i in gap.to_patched]
     if any(_differs(gap.v.base[i], gap.v.patched[gap.to_patched[i]]) for i in kept):
         return False
-    return any(theirs[at : at + len(ours)] == ours for at in range(len(theirs) - len(ours) + 1))
+    return any(says_same(ours, theirs[at : at + len(ours)]) for at in range(len(theirs) - len(ours) + 1))
 
 
 def _deletion(gap: Gap, edit: Edit) -> Edit:

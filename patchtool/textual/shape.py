@@ -7,11 +7,14 @@ import inspect
 import re
 from typing import Any
 
+from patchtool.textual.annotations import plain
+
 Shape = Any
 """Nested tuples of strings; equal for code that differs in white space, quotes, parentheses, trailing commas, comments,
-documentation, or in how a string is formatted."""
+documentation, in how a string is formatted, or in how a type is spelled."""
 
 _SKIPPED = frozenset({"ctx", "type_comment", "kind", "type_params"})
+_TYPES = frozenset({"annotation", "returns"})
 _BLOCKS = frozenset({"body", "orelse", "finalbody", "handlers", "cases"})
 _PERCENT = re.compile(r"%(?:%|[sr])|%")
 _BRACES = re.compile(r"\{\{|\}\}|\{\}|[{}]")
@@ -42,7 +45,7 @@ def shape(node: ast.AST, names: dict[str, str] | None = None) -> Shape:
     if formatted is not None:
         return _joined(formatted, names)
     parts: list[Shape] = [type(node).__name__]
-    parts += [_part(_without_documentation(node, f), names) for f in node._fields if f not in _SKIPPED]
+    parts += [_part(_field(node, f), names) for f in node._fields if f not in _SKIPPED]
     if names and isinstance(node, ast.arg):
         parts[1] = names.get(node.arg, node.arg)
     return tuple(parts)
@@ -56,8 +59,11 @@ def _part(value: object, names: dict[str, str] | None) -> Shape:
     return repr(value)
 
 
-def _without_documentation(node: ast.AST, field: str) -> object:
+def _field(node: ast.AST, field: str) -> object:
+    """A field of a node, without documentation, and with types in one spelling."""
     value = getattr(node, field, None)
+    if field in _TYPES and isinstance(value, ast.expr):
+        return plain(value)
     if field == "body" and isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Module):
         return [s for i, s in enumerate(node.body) if i or not is_documentation(s)] or [ast.Pass()]
     return value
@@ -67,7 +73,7 @@ def header_shape(node: ast.AST, names: dict[str, str] | None = None) -> Shape:
     """Tell the shape of the header of a compound statement, its blocks left out."""
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
         fields = [f for f in node._fields if f not in _SKIPPED | {"body"}]
-        return (type(node).__name__, *(_part(getattr(node, f), names) for f in fields))
+        return (type(node).__name__, *(_part(_field(node, f), names) for f in fields))
     if not any(hasattr(node, field) for field in _BLOCKS) or isinstance(node, ast.expr):
         return shape(node, names)
     fields = [f for f in node._fields if f not in _SKIPPED | _BLOCKS]

@@ -78,6 +78,21 @@ def with_variable_renamed(source: str, function: str, rng: random.Random) -> str
     return "\n".join(lines)
 
 
+def annotated(source: str, functions_of: str, rng: random.Random) -> str:
+    """Annotate the parameters and the result of a function, and its plain assignments to names."""
+    lines = source.split("\n")
+    node = next(f for f in functions(source) if f.name == functions_of)
+    plain = [n.targets[0] for n in ast.walk(node) if isinstance(n, ast.Assign) and len(n.targets) == 1]
+    names: list[ast.arg | ast.expr] = [n for n in plain if isinstance(n, ast.Name)]
+    names += [a for a in node.args.args if a.arg != "self"]
+    spots = {(n.end_lineno or 0, n.end_col_offset or 0) for n in names}
+    for row, column in sorted(spots, reverse=True):
+        line = lines[row - 1].encode()
+        kind = rng.choice((b"int", b"str | None", b"list[Any]"))
+        lines[row - 1] = (line[:column] + b": " + kind + line[column:]).decode()
+    return "\n".join(lines)
+
+
 def with_one_token_changed(source: str, lines: range, rng: random.Random) -> str | None:
     """Change one name, number, string or operator in some lines to another; None if there is none."""
     found = [

@@ -73,6 +73,45 @@ CASES = {
     "the same method elsewhere in the class is landed": Case(
         CLASS, CLASS + METHOD, CLASS.replace("class A:\n", "class A:" + METHOD + "\n"), CarryOutcome.LANDED
     ),
+    "the same method with annotations is landed": Case(
+        CLASS,
+        CLASS + METHOD,
+        CLASS + METHOD.replace("h(self)", "h(self) -> str") + "\n    def i(self):\n        pass\n",
+        CarryOutcome.LANDED,
+    ),
+    "the same method whose annotations are spelled in another way is landed": Case(
+        CLASS,
+        CLASS + "\n    def h(self, k: t.Optional['t.List[int]'] = None) -> Union[str, None]:\n        return k\n",
+        CLASS + "\n    def h(self, k: list[int] | None = None) -> str | None:\n        return k\n\n    x = 1\n",
+        CarryOutcome.LANDED,
+    ),
+    "the same method with other annotations is a conflict": Case(
+        CLASS,
+        CLASS + METHOD.replace("h(self)", "h(self) -> str"),
+        CLASS + METHOD.replace("h(self)", "h(self) -> bytes"),
+        CarryOutcome.CONFLICT,
+        "defined-differently",
+    ),
+    "the same method without the patch's annotations is a conflict": Case(
+        CLASS,
+        CLASS + METHOD.replace("h(self)", "h(self) -> str"),
+        CLASS + METHOD,
+        CarryOutcome.CONFLICT,
+        "defined-differently",
+    ),
+    "an annotated method with another default is a conflict": Case(
+        CLASS,
+        CLASS + METHOD.replace("h(self)", "h(self, a=1)"),
+        CLASS + METHOD.replace("h(self)", "h(self, a: int = 2)"),
+        CarryOutcome.CONFLICT,
+        "defined-differently",
+    ),
+    "the same assignment with an annotation is landed": Case(
+        STEPS,
+        STEPS.replace("    check(x)", "    limit = table_of(x)\n    check(x)"),
+        STEPS.replace("    check(x)", "    limit: int = table_of(x)\n    check(x)"),
+        CarryOutcome.LANDED,
+    ),
     "a method of that name with another body is a conflict": Case(
         CLASS,
         CLASS + METHOD,

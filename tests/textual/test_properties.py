@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from patchtool.domain.text_patch import CarriedFile, CarryOutcome, FileChange
 from patchtool.textual.carry import carry_file
-from tests.textual.changes import FILES, changed_lines, edited, with_one_token_changed, with_variable_renamed
+from tests.textual.changes import FILES, annotated, changed_lines, edited, with_one_token_changed, with_variable_renamed
 
 few = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
 files = st.sampled_from([path.read_text(encoding="utf-8") for path in FILES])
@@ -56,7 +56,7 @@ def test_a_carried_patch_adds_its_lines_once_and_loses_none(source: str, seed: i
 
 
 @few
-@given(files, seeds, st.sampled_from(["verbatim", "black", "narrow", "variable"]))
+@given(files, seeds, st.sampled_from(["verbatim", "black", "narrow", "variable", "annotated"]))
 def test_what_upstream_took_is_landed_and_not_with_one_other_token(source: str, seed: int, form: str) -> None:
     rng = random.Random(seed)
     patched, function = edited(source, rng)
@@ -67,6 +67,8 @@ def test_what_upstream_took_is_landed_and_not_with_one_other_token(source: str, 
         renamed = with_variable_renamed(taken, function, rng)
         assume(renamed is not None)
         taken = renamed or ""
+    elif form == "annotated":
+        taken = annotated(taken, function, rng)
     carried = carry(source, patched, taken)
     assert carried.outcome is CarryOutcome.LANDED, (carried.reason, carried.detail, carried.hunks)
     assert carried.data == taken.encode()
