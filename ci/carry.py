@@ -4,8 +4,10 @@
     ci/carry.py [--cache FOLDER] [SERIES...]
 
 A series is the `debian/patches` of a package of Debian, fetched with `apt-get source`; pip fetches upstream's releases.
-Printed for each: patches, conflicts of `git am -3` and of the tool, landed, and the ratio of CPU time. Every file that
-is written must parse. `--diffs FOLDER` writes what became of each file of the target, to be read.
+Printed for each: patches, conflicts of `git am -3` and of the tool, landed, the ratio of CPU time and, for series whose
+patches have labels in `tests/textual/series_labels.toml`, how many verdicts are right, refused (a conflict, where a
+person finds the patch landed or can apply it) and wrong; one that is wrong is an error. Every file that is written must
+parse. `--diffs FOLDER` writes what became of each file of the target, to be read.
 """
 
 import argparse
@@ -18,9 +20,11 @@ import sys
 import tarfile
 import time
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
+
+import tomlkit
 
 from patchtool.domain.text_patch import CarriedFile, CarryOutcome, FileChange, LaterChange
 from patchtool.textual.carry import carry_file
@@ -51,6 +55,7 @@ SERIES = {
     "cryptography": Series("python-cryptography", "38.0.4-3+deb12u1", "cryptography==38.0.4", "cryptography==43.0.0"),
     "setuptools": Series("setuptools", "66.1.1-1+deb12u2", "setuptools==66.1.1", "setuptools==78.1.1"),
 }
+LABELS = Path(__file__).resolve().parents[1] / "tests" / "textual" / "series_labels.toml"
 _WHO = {f"GIT_{who}_{what}": "carry" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
 ENVIRONMENT = os.environ | _WHO | {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
 
@@ -184,11 +189,11 @@ def changes(folder: Path, blobs: Blobs) -> list[tuple[str, list[FileChange]]]:
     return found
 
 
-def carry(folder: Path, diffs: Path | None, *, verbose: bool) -> tuple[Counter[str], float]:
-    """Outcomes of all patches, each carried onto what those before it left; and the CPU time in seconds."""
+def carry(folder: Path, diffs: Path | None, *, verbose: bool) -> tuple[dict[str, CarryOutcome], float]:
+    """The outcome of each patch, carried onto what those before it left; and the CPU time in seconds."""
     blobs = Blobs(folder)
     tree: dict[str, bytes | None] = {}
-    outcomes: Counter[str] = Counter()
+    outcomes: dict[str, CarryOutcome] = {}
     patches = changes(folder, blobs)
     start = time.process_time()
     for number, (title, files) in enumerate(patches, 1):
@@ -199,7 +204,7 @@ def carry(folder: Path, diffs: Path | None, *, verbose: bool) -> tuple[Counter[s
             later = (LaterChange(name, o) for name, all_ in patches[number:] for o in all_ if o.path == file.path)
             carried.append((file.path, _carried(file, later, tree[file.path])))
         decision = decide(carried)
-        outcomes[decision.outcome.value] += 1
+        outcomes[title] = decision.outcome
         if verbose:
             print(f"  {decision.outcome.value:10} {title}  {decision.reason} {decision.detail}"[:200])
         if decision.outcome.changes_file:
@@ -220,6 +225,18 @@ def _carried(file: FileChange, later: Iterable[LaterChange], target: bytes | Non
     if carried.outcome in (CarryOutcome.EXACT, CarryOutcome.LANDED):
         return carried
     return landed_with_later(file, later, target) or carried
+
+
+def verdicts(outcomes: Mapping[str, CarryOutcome], labels: Mapping[str, str]) -> Counter[str]:
+    """Count the outcomes that are right, refused and wrong by what a person found."""
+    return Counter(_verdict(outcomes[title], label) for title, label in labels.items())
+
+
+def _verdict(outcome: CarryOutcome, label: str) -> str:
+    said = "applies" if outcome.changes_file else outcome.value
+    if said == label:
+        return "right"
+    return "refused" if outcome in (CarryOutcome.CONFLICT, CarryOutcome.OBSOLETE) else "wrong"
 
 
 def _parses(data: bytes) -> bool:
@@ -249,7 +266,9 @@ def main() -> int:
     parser.add_argument("--diffs", type=Path)
     parser.add_argument("-v", action="store_true")
     options = parser.parse_args()
-    print(f"{'series':12} {'patches':>7} {'am -3':>6} {'ours':>5} {'landed':>7} {'(am)':>5} {'time':>6}")
+    labels = tomlkit.parse(LABELS.read_text()).unwrap()
+    wrong = 0
+    print(f"{'series':12} {'patches':>7} {'am -3':>6} {'ours':>5} {'landed':>7} {'(am)':>5} {'time':>6}  by the labels")
     for name in options.series or SERIES:
         try:
             folder = prepare(name, options.cache)
@@ -258,10 +277,13 @@ def main() -> int:
             continue
         conflicts, empty, theirs = git_am(folder)
         outcomes, ours = carry(folder, options.diffs, verbose=options.v)
-        total, landed = sum(outcomes.values()), outcomes[CarryOutcome.LANDED.value]
-        mine = outcomes[CarryOutcome.CONFLICT.value] + outcomes[CarryOutcome.OBSOLETE.value]
-        print(f"{name:12} {total:7} {conflicts:6} {mine:5} {landed:7} {empty:5} {ours / theirs:6.2f}")
-    return 0
+        counts, judged = Counter(outcomes.values()), verdicts(outcomes, labels.get(name, {}))
+        mine, landed = counts[CarryOutcome.CONFLICT] + counts[CarryOutcome.OBSOLETE], counts[CarryOutcome.LANDED]
+        told = ", ".join(f"{judged[verdict]} {verdict}" for verdict in ("right", "refused", "wrong") if judged)
+        figures = f"{len(outcomes):7} {conflicts:6} {mine:5} {landed:7} {empty:5} {ours / theirs:6.2f}"
+        print(f"{name:12} {figures}  {told}".rstrip())
+        wrong += judged["wrong"]
+    return 1 if wrong else 0
 
 
 if __name__ == "__main__":
