@@ -1,19 +1,22 @@
-"""Progress on stderr: only on a terminal, and only for what takes more than a second."""
+"""Progress on stderr: only on a terminal, one line that is erased at the end."""
 
 from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from patchtool.cli.reports.words import visible
 
-_DELAY = 1.0
+if TYPE_CHECKING:
+    from patchtool.workflow.session import Progress
+
 _INTERVAL = 0.1
+_MEGABYTE = 1_000_000
 
 
-def progress(*, quiet: bool) -> Callable[[str, int, int], None]:
-    """Give a function that shows progress, called with a label, what is done and the total, in bytes or items.
+def progress(*, quiet: bool) -> Progress:
+    """Give a function that shows what is under way, and how much of it is done.
 
     Args:
         quiet: Whether to show nothing.
@@ -27,16 +30,21 @@ class _Line:
     """One line that is rewritten, and erased at the end."""
 
     def __init__(self) -> None:
-        self.started = time.monotonic()
         self.shown = 0.0
 
-    def show(self, label: str, done: int, total: int) -> None:
+    def show(self, what: str, done: int, total: int, unit: str) -> None:
+        """Rewrite the line; the first step is shown at once, because a step may take long."""
         now = time.monotonic()
         if done >= total:
-            if self.shown:
-                sys.stderr.write("\r\x1b[K")
-            self.started, self.shown = now, 0.0
-        elif now - self.started > _DELAY and now - self.shown > _INTERVAL:
+            sys.stderr.write("\r\x1b[K" if self.shown else "")
+            self.shown = 0.0
+        elif now - self.shown > _INTERVAL:
             self.shown = now
-            sys.stderr.write(f"\r\x1b[K{visible(label)} {100 * done // max(total, 1)}%")
-            sys.stderr.flush()
+            sys.stderr.write(f"\r\x1b[K{visible(what)}: {_amount(done, total, unit)}")
+        sys.stderr.flush()
+
+
+def _amount(done: int, total: int, unit: str) -> str:
+    if unit == "bytes":
+        return f"{done / _MEGABYTE:.1f} of {total / _MEGABYTE:.1f} MB"
+    return f"{done} of {total} {unit}"

@@ -100,13 +100,15 @@ def _exported(
     """
     formats: dict[str, Mapping[str, bytes]] = {}
     impossible: list[str] = []
-    for name in names if series.commits else ():
+    for done, name in enumerate(names if series.commits else ()):
+        series.progress("exporting", done, len(names), "formats")
         try:
             formats[name] = exporter(name).export(series)
-        except InputError as error:  # noqa: PERF203 -- a handful of formats
+        except InputError as error:
             if not everything:
                 raise
             impossible.append(f"{name} was not exported: {error.message}")
+    series.progress("exporting", len(names), len(names), "formats")
     return formats, impossible
 
 
@@ -138,6 +140,7 @@ def _series(session: Session, stored: StoredRelease, rendering: Rendering, optio
         when=source_date_epoch(),
         complete=session.store.tree(stored.commit).complete,
         fetch_artifacts=wheels,
+        progress=session.progress,
     )
 
 

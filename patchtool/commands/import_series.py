@@ -62,12 +62,12 @@ def import_series(session: Session, source: Path | None, *, tree: Path | None, s
     with session.changing("import") as project:
         theirs = read_files(source) if source else read_commits(tree or Path.cwd(), span or "")
         stored = pinned_release(session)
-        rendering = render(
-            prepared(session, stored.release), session.store.tree(stored.commit), stored.release, session.cache
-        )
+        base = session.store.tree(stored.commit)
+        patches = prepared(session, stored.release)
+        rendering = render(patches, base, stored.release, session.cache, progress=session.progress)
         if rendering.exit_code >= ExitCode.CONFLICT:
             raise RefusedError("the series is in conflict on the pin", hint="patchtool status says where")
-        below = OverlayTree(session.store.tree(stored.commit), rendering.contents, rendering.modes)
+        below = OverlayTree(base, rendering.contents, rendering.modes)
         covered, notes = _without_missing(theirs.patches, below, None if project.pin.git else project.package)
         taken = _new_patches(project, covered)
         files = _apply(session, taken.patches, below, str(stored.release))
@@ -168,12 +168,14 @@ def _apply(
     )
     with open_patch_index(session.store.path) as index:
         index.put(entries_of(below, paths))
-        for patch in patches:
+        for done, patch in enumerate(patches):
+            session.progress("applying", done, len(patches), "patches")
             if problem := index.apply(patch.diff).problem:
                 raise InputError(
                     f"{patch.name} does not apply to {release} with the patches before it: {problem}",
                     hint="pin the release or the commit that the series was made for: patchtool rebase --to RELEASE",
                 )
+        session.progress("applying", len(patches), len(patches), "patches")
         return {path: index.files.get(path) for path in paths}
 
 

@@ -25,6 +25,7 @@ from patchtool.domain.state import Proof, State
 from patchtool.workflow.acquire import ArtifactHashes, artifact_hashes
 from patchtool.workflow.carried_patches import carry_patches
 from patchtool.workflow.conflicts import Taken, first_stuck, take_resolution
+from patchtool.workflow.drift import with_drifts
 from patchtool.workflow.lock_comparison import accept, compare_with_lock, record
 from patchtool.workflow.prepared_series import prepared
 from patchtool.workflow.proofs import record_of, unproven, with_proofs
@@ -246,8 +247,9 @@ def _render_accepted(
     """
     lock, release = session.project.lock, stored.release
     tree = session.store.tree(stored.commit)
-    rendered = render(prepared(session, release, patches), tree, release, session.cache)
+    rendered = render(prepared(session, release, patches), tree, release, session.cache, progress=session.progress)
     compared = with_proofs(session, compare_with_lock(rendered, lock, release), tree, release)
+    compared = with_drifts(session, compared, tree, release)
     for name in accepted:
         judgement = compared.patch(name).judgement
         if judgement.state is not State.DRIFTED and judgement.proof is not Proof.DISPUTES:

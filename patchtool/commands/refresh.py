@@ -9,6 +9,7 @@ from patchtool.adapters.project.transaction import write_all
 from patchtool.domain.errors import ExitCode, RefusedError
 from patchtool.domain.report import Report
 from patchtool.workflow.commits import save_rendering
+from patchtool.workflow.drift import with_drifts
 from patchtool.workflow.lock_comparison import record
 from patchtool.workflow.prepared_series import prepared
 from patchtool.workflow.releases import pinned_release, upstream_report
@@ -36,7 +37,8 @@ def _refresh(session: Session, project: Project, names: Sequence[str]) -> Report
             f"the pin is {stored.release}, and the text patches were made for {made_for}",
             hint=f"patchtool rebase --to {stored.release} carries them",
         )
-    rendering = render(patches, session.store.tree(stored.commit), stored.release, session.cache)
+    tree = session.store.tree(stored.commit)
+    rendering = render(patches, tree, stored.release, session.cache, progress=session.progress)
     old = project.lock.releases.get(stored.release)
     recorded = {name: patch.digest for name, patch in old.patches.items()} if old else {}
     also = [p.name for p in patches if names and p.name not in names and recorded.get(p.name, p.digest) != p.digest]
@@ -44,7 +46,7 @@ def _refresh(session: Session, project: Project, names: Sequence[str]) -> Report
         "refresh",
         rendering.exit_code,
         upstream_report(stored, project.pin.hashes),
-        patches=rendering.patches,
+        patches=with_drifts(session, rendering, tree, stored.release).patches,
         headline="nothing was written",
         notes=(*session.notes(), *(f"{name} was edited too and is recorded with the others" for name in also)),
     )

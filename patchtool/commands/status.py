@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from patchtool.domain.errors import ExitCode
 from patchtool.domain.report import Report
+from patchtool.workflow.drift import with_drifts
 from patchtool.workflow.lock_comparison import pin_warning, render_series
 from patchtool.workflow.releases import named_release, upstream_report
 from patchtool.workflow.session import Session
@@ -29,7 +30,8 @@ def status(session: Session, *, on: str | None, tree: Path | None, installed: st
     if installed is not None:
         return _installed(session, installed)
     project, stored = session.project, named_release(session, on)
-    rendering = render_series(session, session.store.tree(stored.commit), stored.release)
+    base = session.store.tree(stored.commit)
+    rendering = with_drifts(session, render_series(session, base, stored.release), base, stored.release)
     warning = pin_warning(project.lock, project.pin.release)
     return Report(
         "status",

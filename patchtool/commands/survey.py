@@ -12,6 +12,7 @@ from patchtool.domain.report import Report
 from patchtool.domain.survey import StateChange, Survey, SurveyedRelease
 from patchtool.domain.text_patch import RESOLVED_BEFORE
 from patchtool.workflow.diffs import rendering_diff
+from patchtool.workflow.drift import with_drifts
 from patchtool.workflow.made import made
 from patchtool.workflow.parallel_rendering import render_many
 from patchtool.workflow.proofs import with_proofs
@@ -51,7 +52,7 @@ def survey(
     stored = _stored(session, wanted)
     trees = list(session.store.trees([s.commit for s in stored], session.footprint).values())
     renderings = [
-        with_proofs(session, rendering, tree, s.release)
+        with_drifts(session, with_proofs(session, rendering, tree, s.release), tree, s.release)
         for s, tree, rendering in zip(stored, trees, render_many(session, [s.release for s in stored], trees))
     ]
     result = Survey(

@@ -183,3 +183,6 @@ class Patch(TypedDict):
     candidates: list[Candidate]
     notes: list[str]
     since: ReleaseTag | None
+    drift: Annotated[
+        str | None, Meta(description="Of a drifted patch, a diff of what it rendered before and what it renders now.")
+    ]

@@ -316,12 +316,14 @@ class PatchReport(NamedTuple):
         judgement: Its outcome.
         since: The first release with this state, or None if it is not known.
         on_disk: What it is in the folder that the report is about, if it is about one.
+        drift: Of a drifted patch, a diff from what it rendered before to what it renders now.
     """
 
     info: PatchInfo
     judgement: Judgement
     since: Release | None = None
     on_disk: OnDisk | None = None
+    drift: str = ""
 
     @property
     def added(self) -> int:
@@ -373,4 +375,5 @@ class PatchReport(NamedTuple):
             ],
             "notes": list(judgement.notes),
             "since": self.since.tag if self.since else None,
+            "drift": self.drift or None,
         }

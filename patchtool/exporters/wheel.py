@@ -37,7 +37,12 @@ def export(series: ExportedSeries) -> Mapping[str, bytes]:
     """
     refuse_links(series, "a wheel")
     sbom = cyclonedx_document(series)
-    return dict(_patched(series, path, sbom) for path in series.fetch_artifacts())
+    wheels, patched = series.fetch_artifacts(), {}
+    for done, path in enumerate(wheels):
+        series.progress(f"patching {path.name}", done, len(wheels), "wheels")
+        name, data = _patched(series, path, sbom)
+        patched[name] = data
+    return patched
 
 
 def _patched(series: ExportedSeries, path: Path, sbom: bytes) -> tuple[str, bytes]:

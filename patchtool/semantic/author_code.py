@@ -7,7 +7,7 @@ import signal
 import sys
 import threading
 from contextlib import contextmanager, redirect_stdout, suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,13 +28,30 @@ def running_author_code(limit: float | None = None) -> Iterator[None]:
         limit: Seconds, `LIMIT` by default. It holds in the main thread, where signals arrive.
 
     Raises:
-        CodemodEnded: It took longer, or called ``sys.exit``.
+        CodemodEnded: It took longer, or called ``sys.exit`` or ``os._exit``.
     """
-    with _stdout_to_stderr(), _time_limit(LIMIT if limit is None else limit):
+    with _stdout_to_stderr(), _no_exit(), _time_limit(LIMIT if limit is None else limit):
         try:
             yield
         except SystemExit as error:
             raise CodemodEnded(f"it calls sys.exit({error.code!r})") from error
+
+
+@contextmanager
+def _no_exit() -> Iterator[None]:
+    """Let ``os._exit``, which would end the run without a word, raise; a process that a codemod forks may end by it."""
+    own, really_exit = os.getpid(), os._exit
+
+    def refuse(status: int) -> NoReturn:
+        if os.getpid() != own:
+            really_exit(status)
+        raise CodemodEnded(f"it calls os._exit({status!r})")
+
+    os._exit = refuse
+    try:
+        yield
+    finally:
+        os._exit = really_exit
 
 
 @contextmanager

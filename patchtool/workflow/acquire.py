@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
@@ -53,7 +54,7 @@ def acquire(
             release,
             wheel,
             digest,
-            lambda done, total: session.progress(f"reading {wheel.name}", done, total),
+            lambda done, total: session.progress(f"reading {wheel.name}", done, total, "bytes"),
             lock_timeout=session.lock_timeout,
         )
     _record_yanked(session, release, offered)
@@ -166,6 +167,10 @@ def _index_hashes(session: Session, project: str, release: Release, offered: Seq
     return tuple(a.sha256 for a in open_upstream().artifacts(project, release) if a.sha256)
 
 
+def _fetching(session: Session, name: str, done: int, total: int) -> None:
+    session.progress(f"fetching {name}", done, total or done, "bytes")
+
+
 def _download(
     session: Session, upstream: Upstream, allowed: Sequence[Artifact], folder: Path, accept: Collection[str]
 ) -> tuple[Path, str]:
@@ -176,7 +181,7 @@ def _download(
             path = upstream.download(
                 artifact,
                 folder,
-                lambda done, total, name=artifact.filename: session.progress(f"fetching {name}", done, total or done),  # type: ignore[misc]
+                partial(_fetching, session, artifact.filename),
                 accept=accept,
             )
             return path, artifact.sha256 or sha256_of(path)

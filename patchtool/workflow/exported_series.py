@@ -91,6 +91,7 @@ class ExportedSeries:
         when: ``SOURCE_DATE_EPOCH``, or None.
         complete: Fetches the files of the release that a partial clone lacks.
         fetch_artifacts: Returns the release's wheels to patch, verified by hash.
+        progress: Called with what is under way, how much of it is done, how much there is, and of what.
     """
 
     git: Git
@@ -107,6 +108,7 @@ class ExportedSeries:
     when: int | None = None
     complete: Callable[[], None] = lambda: None
     fetch_artifacts: Callable[[], Sequence[Path]] = tuple
+    progress: Callable[[str, int, int, str], None] = lambda *_: None
 
     @property
     def project(self) -> str:

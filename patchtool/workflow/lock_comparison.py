@@ -35,7 +35,7 @@ def render_series(
     """
     project = session.project
     if rendered is None:
-        rendered = render(prepared(session, release, patches), tree, release, session.cache)
+        rendered = render(prepared(session, release, patches), tree, release, session.cache, progress=session.progress)
     rendering = compare_with_lock(rendered, project.lock, release)
     return with_proofs(session, rendering, tree, release)
 

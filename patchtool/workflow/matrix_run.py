@@ -228,10 +228,11 @@ def _run_cells(
     ]
     results: list[CellResult] = []
     pending = cache.run(executor, cells, trees, fresh=options.fresh or options.rerun_failed)
+    session.progress("running", 0, len(cells), "cells")
     with closing(pending):  # so that an interrupt stops the workers at once
         for result in pending:
             results.append(result)
-            session.progress("running cells", len(results), len(cells))
+            session.progress("running", len(results), len(cells), "cells")
             if options.fail_fast and _is_unexpected(result):
                 break
     return results

@@ -34,9 +34,11 @@ def render_many(session: Session, releases: Sequence[Release], trees: Sequence[T
     renderings = _cached(session, patches, releases, trees)
     missing = [index for index, rendering in enumerate(renderings) if rendering is None]
     rendered = _spread(patches, cache, [trees[index] for index in missing], [releases[index] for index in missing])
-    for done, rendering in enumerate(rendered):
-        renderings[missing[done]] = rendering
-        session.progress("judging releases", len(releases) - len(missing) + done + 1, len(releases))
+    known, total = len(releases) - len(missing), len(releases)
+    session.progress("judging", known, total, "releases")
+    for done, rendering in enumerate(rendered, start=1):
+        renderings[missing[done - 1]] = rendering
+        session.progress("judging", known + done, total, "releases")
     return [rendering for rendering in renderings if rendering is not None]
 
 

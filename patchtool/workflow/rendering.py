@@ -181,6 +181,7 @@ def render(
     cache: JudgementCache | None = None,
     *,
     judge: Judge = judge_now,
+    progress: Callable[[str, int, int, str], None] | None = None,
 ) -> Rendering:
     """Judge every patch of a series, each on what the patches before it left; nothing is written.
 
@@ -190,8 +191,14 @@ def render(
         release: Which release that is, where known.
         cache: Judgements of earlier runs.
         judge: Makes the judgements that are not cached.
+        progress: Called with how many patches were judged, of how many.
     """
-    return Rendering(tuple(judgements(patches, tree, release, cache, judge=judge)))
+    found: list[PatchReport] = []
+    for report in judgements(patches, tree, release, cache, judge=judge):
+        found.append(report)
+        if progress is not None:
+            progress("judging", len(found), len(patches), "patches")
+    return Rendering(tuple(found))
 
 
 def judgements(

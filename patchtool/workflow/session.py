@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from patchtool.adapters.files import LOCK_TIMEOUT
 from patchtool.adapters.project.project import Project, open_project
@@ -23,14 +23,18 @@ from patchtool.domain.release import Release
 if TYPE_CHECKING:
     from patchtool.domain.text_patch import TextChange
 
-Progress = Callable[[str, int, int], None]
-"""Called with what is under way, how much of it is done and how much there is: bytes, releases or cells."""
+
+class Progress(Protocol):
+    """Called with what is under way, how much of it is done, how much there is, and of what."""
+
+    def __call__(self, what: str, done: int, total: int, unit: str) -> None:
+        """Tell; bytes are the unit ``bytes``."""
 
 
 NO_PROJECT = "no project here: this is the series that ships with patchtool"
 
 
-def _no_progress(what: str, done: int, total: int) -> None:
+def _no_progress(what: str, done: int, total: int, unit: str) -> None:
     pass
 
 

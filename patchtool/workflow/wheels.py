@@ -71,7 +71,7 @@ def _kept(session: Session, upstream: Upstream, wheel: Artifact, folder: Path, a
     return upstream.download(
         wheel,
         folder,
-        lambda done, total: session.progress(f"fetching {wheel.filename}", done, total or done),
+        lambda done, total: session.progress(f"fetching {wheel.filename}", done, total or done, "bytes"),
         accept=accept,
     )
 

@@ -1,6 +1,7 @@
 """Rebase: every drift ends in the right state, a clean plan is written as a whole, and anything else writes nothing."""
 
 # ruff: noqa: E501 -- one source per line
+import re
 import subprocess
 
 import pytest
@@ -98,10 +99,19 @@ def test_conflicting_release_is_reported_and_nothing_is_written(upstream: SmallU
 def test_moved_file_is_drift_until_accepted(upstream: SmallUpstream) -> None:
     moved = "python/sglang/srt/mem/rows.py"
     upstream.release("1.1", {moved: SOURCE})
+    assert upstream.run("fetch").code == 0
     before = upstream.written()
     plan = upstream.run("rebase", "--to", "1.1", "--json")
     assert plan.code == 1
     assert set(plan.states().values()) == {"drifted"}
+    shown = plan.document["patches"][0]["drift"].splitlines()
+    assert shown[:2] == ["--- dense on v1.0", "+++ dense now, on v1.1"]
+    assert f"-+++ b/{CACHE}" in shown
+    assert f"++++ b/{moved}" in shown
+    page = upstream.folder / "page.html"
+    assert f"++++ b/{moved}" in upstream.run("survey", "1.1").out
+    assert upstream.run("survey", "1.1", "--html", str(page)).code == 1
+    assert f"++++ b/{moved}" in page.read_text()
     assert {f["path"] for p in plan.document["patches"] for f in p["files"]} == {moved}
     assert upstream.written() == before
     unreviewed = upstream.run("rebase", "--to", "1.1", "--accept", "dense")
@@ -194,6 +204,29 @@ def test_rendering_that_differs_from_the_lock_is_drift(upstream: SmallUpstream) 
     lock.write_text(text.replace(after, "0" * 40))
     drifted = upstream.run("status", "--json")
     assert (drifted.code, drifted.states()["dense"], drifted.reasons()["dense"]) == (1, "drifted", "differs-from-lock")
+    lock.write_text(text.replace(after, "1" * 40))
+    drifted = upstream.run("status", "--json")
+    assert "as recorded, which this store does not have" in drifted.document["patches"][0]["drift"]
+
+
+def test_drift_shows_the_recorded_rendering_beside_the_new_one(upstream: SmallUpstream) -> None:
+    codemod = upstream.project / "patches/dense/codemod.py"
+    lock = upstream.project / "patches/series.lock"
+    assert upstream.run("refresh").code == 0
+    (digest,) = re.findall(r'digest = "(\w+)"', lock.read_text().split("dense]")[1])[:1]
+    codemod.write_text(codemod.read_text().replace('"self.table[:] = SLOTS_"', '"self.table[...] = SLOTS_"'))
+    assert upstream.run("refresh").code == 0
+    (edited,) = re.findall(r'digest = "(\w+)"', lock.read_text().split("dense]")[1])[:1]
+    # The lock as an earlier engine would have written it: the same patch with another rendering.
+    codemod.write_text(codemod.read_text().replace('"self.table[...] = SLOTS_"', '"self.table[:] = SLOTS_"'))
+    lock.write_text(lock.read_text().replace(edited, digest))
+    wanted = ["-+        self.table[...] = slots", "++        self.table[:] = slots"]
+    for verb in (("status",), ("rebase", "--to", "1.0")):
+        shown = upstream.run(*verb)
+        assert shown.code == 1
+        lines = [line.strip() for line in shown.out.splitlines()]
+        assert "--- dense as recorded on v1.0" in lines
+        assert [line for line in lines if "self.table[" in line and line[:2] in ("-+", "++")] == wanted
 
 
 def test_executable_target_keeps_its_mode_in_every_rendering(upstream: SmallUpstream) -> None:

@@ -68,6 +68,8 @@ def test_survey_and_the_static_tier_fail_where_a_patch_is_in_conflict(upstream: 
         ("patch.toml", "Test <", "TODO <", "left of the draft: author 'TODO <"),
         ("codemod.py", "class Dense", "import sys\nsys.exit(0)\n\nclass Dense", "it calls sys.exit(0)"),
         ("codemod.py", "class Dense", "raise SystemExit\n\nclass Dense", "it calls sys.exit(None)"),
+        ("codemod.py", "class Dense", "import os\nos._exit(0)\n\nclass Dense", "it calls os._exit(0)"),
+        ("codemod.py", "class Dense", "from os import _exit\n_exit(3)\n\nclass Dense", "it calls os._exit(3)"),
         ("codemod.py", "class Dense", "while True:\n    pass\n\nclass Dense", "it did not end within 0.5 seconds"),
         (
             "codemod.py",

@@ -115,6 +115,7 @@
     const made = make("div", "change");
     if (found.diff === null) made.append(make("p", "nothing", NOTHING[found.state] || "Nothing is rendered for this release."));
     else made.append(...rendered(found));
+    if (found.drift) made.prepend(make("h3", "heading", "What it rendered before, and renders now"), lined(found.drift), make("h3", "heading", "The change now"));
     const more = make("div", "more");
     list(more, "Nearest candidates", found.candidates.map(candidate));
     if (found.trace) more.append(make("h3", "", "Traceback of the codemod"), make("pre", "", found.trace));
@@ -133,6 +134,13 @@
     rest.type = "button";
     rest.addEventListener("click", () => { view.append(...lines.slice(MANY).map(reader)); rest.remove(); });
     return [view, rest];
+  };
+  const KINDS = { "+": "add", "-": "del", "@": "hunk" };
+  /* A diff of two diffs: its lines are not numbered. */
+  const lined = (text) => {
+    const view = make("div", "diffs");
+    view.append(...text.replace(/\n$/, "").split("\n").map((each, at) => line(at < 2 ? "meta" : KINDS[each[0]] || "same", each)));
+    return view;
   };
   const NOTHING = {
     landed: "Nothing to apply: upstream has it.",

@@ -52,7 +52,7 @@ def survey_text(report: Report, *, color: bool, verbose: bool, quiet: bool = Fal
         parts.append(_legend(survey, color=color, width=width))
         parts.append(_joined(map(change_sentence, state_changes(survey))))
         parts.append(_joined(_work_lines(survey)))
-        parts += _evidence(report) if verbose else ()
+        parts += _evidence(report) if verbose else _drifts(survey)
         parts.append(_joined(f"note: {visible(note)}" for note in report.notes))
         parts.append(_joined([f"{headline(survey)}.", *sentences(survey)]))
         parts.append(_joined(report.headline.splitlines()))
@@ -129,6 +129,12 @@ def _work_lines(survey: Survey) -> list[str]:
             lines.append(f"  nearest: {where}, {nearest['similarity']:.0%} similar: {visible(nearest['code'])}")
         lines.append(f"  hint: patchtool explain {patch['name']} --on {part.first}")
     return [*lines, f"and {len(work) - _MAX_SHOWN} more"] if len(work) > _MAX_SHOWN else lines
+
+
+def _drifts(survey: Survey) -> list[str]:
+    """How the rendering of each drifted patch differs, on the newest release where it is."""
+    newest = {p["name"]: p["drift"] for row in survey["releases"] for p in row["patches"] if p.get("drift")}
+    return [_joined(map(visible, drift.splitlines())) for drift in newest.values() if drift]
 
 
 def _evidence(report: Report) -> list[str]:

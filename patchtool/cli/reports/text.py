@@ -181,7 +181,7 @@ def explanation(patch: PatchReport) -> str:
         lines.append(f"  {'hunk' if info.is_text else 'goal'}: {goal.name}: {status}")
     lines += [f"  site: {site.path}:{site.line} in {site.symbol}, rule {site.rule}" for site in found.sites]
     lines += [f"  file: {c.path} +{c.added}/-{c.removed} {c.before[:12]} -> {c.after[:12]}" for c in found.changes]
-    lines += _nearest(patch)
+    lines += [*_nearest(patch), *_drift(patch)]
     lines += [f"  note: {note}" for note in found.notes]
     if found.proof is not Proof.NONE:
         lines.append(f"  proof: {found.proof.value}, on {found.proven_on}")
@@ -245,11 +245,15 @@ def _failure(patch: PatchReport) -> str:
         return _lines([f"{name}: {state_words(patch)} ({on_disk.reason}): {on_disk.detail}"])
     first = f"{name}: {found.state.value} ({found.reason}): {found.detail}"
     hint = [] if on_disk else [f"  hint: patchtool explain {name}"]  # for a folder, the last line has it
-    return _lines([first, *_nearest(patch), *hint])
+    return _lines([first, *_nearest(patch), *hint, *_drift(patch)])
 
 
 def _notes(patch: PatchReport) -> str:
     return _lines(f"note: {patch.info.name}: {note}" for note in patch.judgement.notes)
+
+
+def _drift(patch: PatchReport) -> list[str]:
+    return [f"  {line}" for line in patch.drift.splitlines()]
 
 
 def _nearest(patch: PatchReport) -> list[str]:

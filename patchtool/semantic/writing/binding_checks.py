@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from patchtool.semantic.language.bindings import NameTable, Use
 from patchtool.semantic.language.grammar import BUILTINS
 from patchtool.semantic.language.nodes import walk
-from patchtool.semantic.language.scopes import Scope
+from patchtool.semantic.language.scopes import Scope, find_scope
 from patchtool.semantic.language.source import Source, bound_names
 from patchtool.semantic.vocabulary.changes import RemoveParameter
 from patchtool.semantic.writing.assignments import Assignments
@@ -118,6 +118,22 @@ def check_bindings(
         compile(ast.Module([written.tree.body[i] for i in at], []), source.path, "exec", dont_inherit=True)
     except SyntaxError as error:
         raise CannotWrite("result-unparsable", f"{source.path}:{error.lineno or 0}: {error.msg}") from None
+
+
+def check_transformed(written: Source, before: Sequence[Bound]) -> None:
+    """Make sure that no code loses a name, or reads another one, where an author's transform changed a module or class.
+
+    Args:
+        written: The new file.
+        before: The names that the transformed modules and classes bound before.
+
+    Raises:
+        CannotWrite: A name may be unbound, or is another one now.
+    """
+    for scope, names in before:
+        found = find_scope(written, scope.symbol)
+        if isinstance(found, Scope):
+            _check_other_code(written, found, names, ())
 
 
 def _check_new_code(source: Source, written: Source, new: Sequence[NewCode], renamed: Collection[str]) -> None:

@@ -68,7 +68,7 @@ def verify_written(
             _verify_bindings(find_scope(source, symbol), find_scope(written, symbol))
     ranges = [_replaced_range(source, edit) for edit in edits if edit.replacement.replaced]
     ranges += [(first, after - 1) for first, after in (change.span for change in changes)]
-    ranges += [(scope.line, getattr(scope.node, "end_lineno", scope.line)) for scope in transformed]
+    ranges += [(scope.line, getattr(scope.node, "end_lineno", len(source.lines))) for scope in transformed]
     _verify_lines(source, written, ranges)
     unedited = _unedited(source, {id(node) for node in _edited(edits, changes, transformed)})
     for change in changes:
@@ -82,7 +82,7 @@ def verify_written(
         for file in (source, written):
             found = find_scope(file, scope.symbol)
             if isinstance(found, Scope):
-                found.node.body = [ast.Pass()]
+                found.node.body = []
     if not _same(source.tree, written.tree, written, unedited):
         raise CannotWrite("written-otherwise", "the written file is not what the patch means")
 

@@ -17,7 +17,13 @@ from patchtool.semantic.vocabulary.changes import InPlace
 from patchtool.semantic.vocabulary.edits import Replacement
 from patchtool.semantic.vocabulary.patch import Rule, Transform
 from patchtool.semantic.vocabulary.renames import Renaming
-from patchtool.semantic.writing.binding_checks import NewCode, TemplateNames, bindings_of, check_bindings
+from patchtool.semantic.writing.binding_checks import (
+    NewCode,
+    TemplateNames,
+    bindings_of,
+    check_bindings,
+    check_transformed,
+)
 from patchtool.semantic.writing.changes import fill_change
 from patchtool.semantic.writing.errors import CannotWrite
 from patchtool.semantic.writing.exchange import StatementExchanger
@@ -81,6 +87,7 @@ def _write_file(verdicts: Sequence[RuleVerdict], source: Source) -> Source:
 
             module = run_transform(verdict.rule.edit.change, module, source.path)
             transformed += [analysis.scope for analysis in verdict.analyses]
+    bound = bindings_of(transformed)
     data = module.bytes
     try:
         written = Source.parse(source.path, data)
@@ -92,7 +99,10 @@ def _write_file(verdicts: Sequence[RuleVerdict], source: Source) -> Source:
     check_bindings(source, written, new, before, changes, {renaming.edit.new for renaming in renamings})
     for renaming in sorted(renamings, key=lambda each: -each.symbol.count(".") - bool(each.symbol)):  # members first
         written = rename(written, renaming)
-    return Source.parse(source.path, data) if transformed and not renamings else written
+    if transformed and not renamings:
+        written = Source.parse(source.path, data)  # that tree was changed to verify it
+        check_transformed(written, bound)
+    return written
 
 
 def _fill(

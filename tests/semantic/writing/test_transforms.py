@@ -82,6 +82,62 @@ def test_a_landed_change_is_not_run(judge_codemod, change):
     assert (judgement.state.value, judgement.contents) == ("landed", {})
 
 
+WIDER = """
+
+class P(SemanticPatch):
+    scope = {scope!r}
+    edit = transform(Change, anchor="NAME = 1")
+    goals = (goal("two", "NAME = 2"),)
+"""
+TWO = CHANGES["transformer"].replace(
+    'cst.Integer("2")', 'cst.Integer("2") if original_node.value == "1" else updated_node'
+)
+
+
+@pytest.mark.parametrize(
+    ("scope", "source"),
+    [
+        ("", "import os\n\nNAME = ONE\n\n\ndef f():\n    return ONE\n"),
+        ("", "# -*- coding: latin-1 -*-\r\n\r\nNAME = ONE  # \xe4\r\nx = [\r\n    ONE,  \r\n]\r\n"),
+        ("", '"""So."""\nfrom __future__ import annotations\n\n\n\nNAME = ONE\n# end'),
+        ("", "if True:\n    NAME = ONE"),
+        ("A", "x = 3\n\n\nclass A:\n    NAME = ONE\n\n    def f(self):\n        return ONE\n\n\ny = 3\n"),
+        ("A.B", "class A:\n    class B:\n        NAME = ONE\n"),
+    ],
+)
+def test_a_change_of_a_module_or_class_is_applied(judge_codemod, scope, source):
+    before, after = (source.replace("ONE", number).encode("latin-1") for number in "12")
+    judgement = judge_codemod(HEAD + TWO + WIDER.format(scope=scope), before)
+    assert judgement.state.value == "applied", f"{judgement.reason}: {judgement.detail}\n{judgement.trace}"
+    assert judgement.contents["m.py"] == after
+
+
+WITHOUT_F = """
+def Change(module):
+    class Without(cst.CSTTransformer):
+        def leave_FunctionDef(self, original_node, updated_node):
+            return cst.RemoveFromParent()
+        def leave_Integer(self, original_node, updated_node):
+            return cst.Integer("2")
+    return module.visit(Without())
+"""
+
+
+@pytest.mark.parametrize(
+    ("change", "scope", "source", "reason"),
+    [
+        (TWO, "A", "class A:\n    NAME = 1\n\n\nx = 1\n", "bytes-changed"),
+        (WITHOUT_F, "", "NAME = 1\n\n\ndef f():\n    pass\n\n\nx = f()\n", "removed-name-read"),
+        (WITHOUT_F, "", '__all__ = ["f"]\nNAME = 1\n\n\ndef f():\n    pass\n', "removed-name-read"),
+        (WITHOUT_F, "A", "class A:\n    NAME = 1\n\n    def f(self):\n        pass\n\n    g = f\n", "removed-name-read"),
+        ("def Change(m):\n    return m.with_changes(body=[*m.body, cst.parse_statement('NAME = 2')])\n", "", "NAME = 1\n", "name-doubled"),
+    ],
+)  # fmt: skip
+def test_a_change_of_a_module_or_class_that_takes_more_is_a_conflict(judge_codemod, change, scope, source, reason):
+    judgement = judge_codemod(HEAD + change + WIDER.format(scope=scope), source)
+    assert (judgement.state.value, judgement.reason, judgement.contents) == ("conflict", reason, {}), judgement.detail
+
+
 CONFLICTS = {
     "a change outside of the scope": ("transformer", BEFORE + "\n\nX = 1\n", "bytes-changed"),
     "a change beside the scope": ("transformer", BEFORE + "\n    def g(self):\n        return 1\n", "bytes-changed"),

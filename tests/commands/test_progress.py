@@ -1,0 +1,71 @@
+"""Work that may take long says on a terminal what is under way, and how much of it is done; elsewhere nothing."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tests.commands.small_upstream import CACHE, SOURCE, SmallUpstream
+
+ERASED = "\r\x1b[K"
+
+
+@pytest.fixture
+def releases(upstream: SmallUpstream) -> SmallUpstream:
+    """Two releases, of which none is in the store."""
+    upstream.release("1.1", {CACHE: SOURCE.replace("total = len(rows)", "total = len(rows)  # all")})
+    return upstream
+
+
+def run(upstream: SmallUpstream, *argv: str, terminal: bool = True, store: str = "store") -> str:
+    """What a run writes to stderr."""
+    places = ("-C", str(upstream.project), "--store", str(upstream.folder / store))
+    command = [sys.executable, "-m", "patchtool", *places, *upstream.source, *argv]
+    if not terminal:
+        return subprocess.run(command, capture_output=True, text=True, check=True).stderr
+    ours, theirs = os.openpty()
+    try:
+        subprocess.run(command, stdout=subprocess.DEVNULL, stderr=theirs, check=True)
+        os.close(theirs)
+        theirs = -1
+        seen = b""
+        while True:
+            try:
+                part = os.read(ours, 1 << 16)
+            except OSError:  # the other end is closed
+                part = b""
+            if not part:
+                return seen.decode()
+            seen += part
+    finally:
+        os.close(ours)
+        if theirs >= 0:
+            os.close(theirs)
+
+
+@pytest.mark.parametrize(
+    ("argv", "told"),
+    [
+        (("fetch", "1.0"), ["reading sglang-1.0-py3-none-any.whl: 0.0 of 0.0 MB"]),
+        (("survey", "1.0", "1.1"), ["judging: 0 of 2 releases"]),
+        (("rebase", "--to", "1.1", "--dry-run"), ["judging: 1 of 2 patches"]),
+        (("apply", "--output", "out"), ["judging: 1 of 2 patches"]),
+        (
+            ("export", "wheel", "--output", "out"),
+            ["exporting: 0 of 1 formats", "patching sglang-1.0-py3-none-any.whl: 0 of 1 wheels"],
+        ),
+    ],
+    ids=lambda value: value[0] if isinstance(value, tuple) else "",
+)
+def test_progress_is_shown_on_a_terminal_only(
+    releases: SmallUpstream, argv: tuple[str, ...], told: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(releases.folder)
+    shown = run(releases, *argv)
+    lines = shown.split(ERASED)
+    for start in told:
+        assert any(line.startswith(start) for line in lines), shown
+    assert not any(line.strip() for line in lines[-1:] if ": " in line and " of " in line), "the last line is erased"
+    for words, terminal in ((argv, False), (("-q", *argv), True)):
+        assert ERASED not in run(releases, *words, terminal=terminal, store=f"plain-{terminal}")
