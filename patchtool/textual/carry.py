@@ -224,7 +224,7 @@ class _Carrier:
             return True
         if lines.in_context or any(h.state == states.CONFLICT for h in merge.hunks) or lines.merged is None:
             return False
-        return not _same_code(self.path, lines.merged, merge.merged)
+        return lines.merged != merge.merged and not _same_code(self.path, lines.merged, merge.merged)
 
     def _conflict(self, merge: PythonMerge, findings: tuple[HunkFinding, ...], target: Source) -> CarriedFile:
         """Tell a conflict from code that is gone."""

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Container, Iterable, Iterator, Sequence
 
 _WORD = re.compile(r"\w+|[-+*/%=<>!&|^~@.]")
 _MODULE_NAMES = frozenset(
@@ -45,11 +45,11 @@ def check_merged(patched: bytes, target: bytes, merged: bytes) -> Complaint | No
         What is wrong with it that is wrong in neither of the others, or None.
     """
     try:
+        if not _suspect(target, merged):
+            return None
         tree = _facts(merged)
     except (SyntaxError, ValueError, RecursionError) as error:
         return Complaint("unparsable", f"the merged file does not parse: {error}")
-    if not tree.suspect:
-        return None
     known = _facts(patched), _facts(target)
     for name, count in tree.definitions.items():
         if count > max(1, *(side.definitions[name] for side in known)):
@@ -91,19 +91,39 @@ class _Facts(NamedTuple):
     entries: Counter[tuple[str, str]]
     unbound: frozenset[str]
 
-    @property
-    def suspect(self) -> bool:
-        """Whether anything may be wrong with the file."""
-        return bool(self.entries or self.unbound) or any(count > 1 for count in self.definitions.values())
-
 
 @lru_cache(maxsize=256)
 def _facts(data: bytes) -> _Facts:
+    tree, unbound = _read(data)
+    return _Facts(Counter(_definitions(tree.body, ())), Counter(_entries(ast.walk(tree))), frozenset(unbound))
+
+
+def _read(data: bytes) -> tuple[ast.Module, set[str]]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        tree = ast.parse(data)
-        unbound = _unbound(data.decode("utf-8"))
-    return _Facts(Counter(_definitions(tree.body, ())), Counter(_entries(tree)), frozenset(unbound))
+        return ast.parse(data), _unbound(data.decode("utf-8"))
+
+
+def _suspect(target: bytes, merged: bytes) -> bool:
+    """Whether anything may be wrong with a merged file: only where it differs from the target, something can be."""
+    tree, unbound = _read(merged)
+    if unbound or any(count > 1 for count in Counter(_definitions(tree.body, ())).values()):
+        return True
+    lines = merged.split(b"\n")
+    new = Counter(lines) - Counter(target.split(b"\n"))
+    return any(True for _ in _entries(_touched(tree.body, lines, new)))
+
+
+def _touched(body: Sequence[ast.stmt], lines: Sequence[bytes], new: Container[bytes]) -> Iterator[ast.AST]:
+    """Walk the statements with new lines; of a class, those of its body."""
+    for node in body:
+        if not any(line in new for line in lines[node.lineno - 1 : node.end_lineno]):
+            continue
+        if isinstance(node, ast.ClassDef):
+            yield node
+            yield from _touched(node.body, lines, new)
+        else:
+            yield from ast.walk(node)
 
 
 def _definitions(body: Sequence[ast.AST], scope: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
@@ -119,9 +139,9 @@ def _definitions(body: Sequence[ast.AST], scope: tuple[str, ...]) -> Iterator[tu
                 yield from _definitions(inner, scope)
 
 
-def _entries(tree: ast.AST) -> Iterator[tuple[str, str]]:
+def _entries(nodes: Iterable[ast.AST]) -> Iterator[tuple[str, str]]:
     """Name each key of a dictionary and each attribute of a class that is there again."""
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Dict):
             if len(node.keys) > 1:
                 keys = Counter(repr(key.value) for key in node.keys if isinstance(key, ast.Constant))
