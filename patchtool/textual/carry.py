@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 from patchtool.domain.text_patch import REGULAR, SYMLINK, CarriedFile, CarryOutcome, HunkFinding
 from patchtool.textual import edits as states
-from patchtool.textual.guards import check_merged
+from patchtool.textual.guards import Complaint, check_merged
 from patchtool.textual.lines import LineMerge, merge_file
+from patchtool.textual.placement import misplaced
 from patchtool.textual.python import PythonMerge, merge_python, summary
 from patchtool.textual.shape import shape
 from patchtool.textual.source import NotStructural, Source
@@ -155,7 +156,7 @@ class _Carrier:
 
     def carry(self) -> CarriedFile:
         """Merge by lines, and for Python by structure, too; where the two differ, the doubt is a conflict."""
-        if self._may_be_there() and self.lines.merged == self.target:
+        if self._may_be_there() and self.lines.merged == self.target and self._misplaced(self.target) is None:
             return self.result(CarryOutcome.LANDED, self.target, self._line_findings(self.lines))
         if self.path.endswith(".py"):
             try:
@@ -194,6 +195,9 @@ class _Carrier:
         findings = self._findings(merge)
         verdict = summary(merge.hunks)
         if verdict == states.LANDED:
+            doubt = misplaced(base, patched, target, target)
+            if doubt is not None:
+                return self.refused(doubt.reason, doubt.detail, findings)
             return self.result(CarryOutcome.LANDED, self.target, findings)
         if verdict in {states.APPLIED, states.CONFLICT} and self._lines_are_sound(merge):
             return self._text(self.lines)
@@ -202,6 +206,7 @@ class _Carrier:
         if merge.merged == self.target:
             return self.refused("no-effect", "the change cannot be told from what is there", findings)
         complaint = merge.complaint or check_merged(self.patched, self.target, merge.merged)
+        complaint = complaint or self._misplaced(merge.merged)
         if complaint is not None:
             return self.refused(complaint.reason, complaint.detail, findings)
         outcome = CarryOutcome.PARTIAL if verdict == "partial" else CarryOutcome.STRUCTURAL
@@ -212,7 +217,16 @@ class _Carrier:
         merged = self.lines.merged
         if merged is None or self._unsafe(merge, self.lines):
             return False
-        return check_merged(self.patched, self.target, merged) is None
+        return (check_merged(self.patched, self.target, merged) or self._misplaced(merged)) is None
+
+    def _misplaced(self, result: bytes) -> Complaint | None:
+        """What is wrong with the place of an edit in a result; nothing where the file cannot be read as code."""
+        if not self.path.endswith(".py"):
+            return None
+        try:
+            return misplaced(*(parsed(data) for data in (self.base, self.patched, self.target, result)))
+        except (NotStructural, RecursionError):
+            return None
 
     def _unsafe(self, merge: PythonMerge, lines: LineMerge) -> bool:
         """Whether the structure tells that the merge of lines is wrong, or puts the change in another place."""

@@ -34,6 +34,11 @@ def commute(ours: Sequence[Item], theirs: Sequence[Item]) -> bool:
     return not (a.unknown or b.unknown or _meet(a.writes, b.reads | b.writes) or _meet(b.writes, a.reads))
 
 
+def writes(item: Item) -> set[str]:
+    """The dotted names that an assignment writes; none for any other statement."""
+    return _Effects([item]).writes
+
+
 def rivals(ours: Item, theirs: Item) -> bool:
     """Tell whether two items may be the same thing in different words."""
     if ours.form == "comment" or theirs.form == "comment":

@@ -93,6 +93,9 @@ def _hunk(s: Stretch, sides: Sequence[list[bytes]], to_target: dict[int, int]) -
     in_context = all(to_target.get(i) == (s.n0 - (s.o0 - i) if i < s.o0 else s.n1 + i - s.o1) for i in around)
     ranges = range(s.o0, s.o1), range(s.p0, s.p1)
     if ours == there:
+        if moved := _still_there(s, sides):
+            detail = f"upstream has `{moved.decode(errors='replace').strip()}` elsewhere, which the patch takes out"
+            return TextHunk(*ranges, CONFLICT, s.n0 + 1, in_context, detail)
         return TextHunk(*ranges, LANDED, s.n0 + 1, in_context)
     at = _elsewhere(s, sides)
     if at:
@@ -104,6 +107,15 @@ def _hunk(s: Stretch, sides: Sequence[list[bytes]], to_target: dict[int, int]) -
 
 def _telling(line: bytes) -> bool:
     return sum(character in b"_" or chr(character).isalnum() for character in line) > 3
+
+
+def _still_there(s: Stretch, sides: Sequence[list[bytes]]) -> bytes | None:
+    """Find a line that the hunk only takes out and that the target has more often than the patched file."""
+    old, new, theirs = sides
+    if s.p0 < s.p1:
+        return None
+    gone = (line for line in old[s.o0 : s.o1] if _telling(line))
+    return next((line for line in gone if theirs.count(line) > new.count(line)), None)
 
 
 def _elsewhere(s: Stretch, sides: Sequence[list[bytes]]) -> int:

@@ -1,0 +1,276 @@
+"""Whether code that a patch adds has the neighbours on another version of the file that it has in the patched one.
+
+The merges of lines and of structure each look for the place of an edit. This looks at the result alone: statements that
+all versions have must be in the block of what is added, and on the same side of it.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import NamedTuple
+
+from patchtool.textual.align import aligned
+from patchtool.textual.effects import commute, writes
+from patchtool.textual.guards import Complaint
+from patchtool.textual.items import Item
+from patchtool.textual.shape import Shape
+from patchtool.textual.source import Source
+
+_HEADERS = frozenset(
+    {"If", "elif", "else", "For", "AsyncFor", "While", "With", "AsyncWith", "Try", "except", "finally"}
+)
+_COMMON = frozenset({"else", "finally", "Try", "Pass", "Continue", "Break", "Import", "ImportFrom"})
+_EXITS = frozenset({"Return", "Raise", "Continue", "Break"})
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def misplaced(base: Source, patched: Source, target: Source, result: Source) -> Complaint | None:
+    """Check where a result has what a patch adds, and that it has not what the patch takes out.
+
+    Args:
+        base: What the patch was made for.
+        patched: With the patch.
+        target: The file that the patch is carried to.
+        result: What came of it; the target, where the patch is said to have landed.
+
+    Returns:
+        The first doubt, or None. Code that is not there exactly once, or that upstream changed, raises none.
+    """
+    landed = result is target
+    for lists in _scopes("", None, base.items, patched.items, target.items, result.items):
+        doubt = lists.added() or lists.headers() or lists.names()
+        if landed:
+            doubt = doubt or lists.overwritten() or lists.left()
+        if doubt is not None:
+            return doubt
+    return None
+
+
+def _scopes(name: str, nodes: tuple[ast.AST, ...] | None, *sides: Sequence[Item]) -> Iterator[_Scope]:
+    """Yield the lists of the module, and of every definition that the patch changes and all versions have once."""
+    yield _Scope(name, nodes, [_List(items) for items in sides])
+    by_slot = [_definitions(side) for side in sides]
+    for slot, base in by_slot[0].items():
+        found = [side.get(slot) for side in by_slot]
+        same = [item for item in found if item is not None]
+        if len(same) == len(found) and base.whole != same[1].whole:
+            inner = tuple(item.nodes_only[0] for item in same)
+            yield from _scopes(f"{name}.{base.name}".lstrip("."), inner, *(item.body for item in same))
+
+
+def _definitions(items: Sequence[Item]) -> dict[tuple[str, ...], Item]:
+    often = Counter(item.slot for item in items if item.is_definition)
+    return {item.slot: item for item in items if item.is_definition and often[item.slot] == 1}
+
+
+class _List:
+    """The items of one definition in one version."""
+
+    def __init__(self, items: Sequence[Item]) -> None:
+        self.items = [item for item in items if item.form not in {"comment", "doc", "end"}]
+
+    @cached_property
+    def blocks(self) -> list[int]:
+        """For each item the position of the header of its block; -1 for the definition's own."""
+        headers: list[int] = []
+        blocks = []
+        for at, item in enumerate(self.items):
+            del headers[item.depth :]
+            blocks.append(headers[-1] if headers else -1)
+            headers.append(at)
+        return blocks
+
+    @cached_property
+    def spots(self) -> dict[Shape, list[int]]:
+        """The positions of the statements that say one thing; definitions and imports may be anywhere."""
+        spots: dict[Shape, list[int]] = {}
+        for at, item in enumerate(self.items):
+            if not item.is_definition and not item.form.startswith("Import"):
+                spots.setdefault(item.key, []).append(at)
+        return spots
+
+    def only(self, item: Item) -> int | None:
+        """The position of what an item says, if that is said once."""
+        found = self.spots.get(item.key, ())
+        return found[0] if len(found) == 1 else None
+
+    def often(self, item: Item) -> int:
+        """How often what an item says is said."""
+        return len(self.spots.get(item.key, ()))
+
+    def block(self, header: int) -> list[int]:
+        """The positions of the items of a block."""
+        return [at for at, of in enumerate(self.blocks) if of == header]
+
+
+class _Pair(NamedTuple):
+    """A statement of the patched file, and where the result has it."""
+
+    item: Item
+    patched: int
+    result: int
+
+
+class _Scope:
+    """One definition in all versions.
+
+    Args:
+        name: Its qualified name; empty for the module.
+        nodes: Its syntax nodes; None for the module.
+        lists: Its items in base, patched, target and result.
+    """
+
+    def __init__(self, name: str, nodes: tuple[ast.AST, ...] | None, lists: Sequence[_List]) -> None:
+        self._name, self._nodes = name, nodes
+        self._base, self._patched, self._target, self._result = lists
+
+    @cached_property
+    def _aligned(self) -> dict[int, int]:
+        return aligned(self._base.items, self._patched.items)
+
+    def _found(self, positions: Iterator[int]) -> Iterator[_Pair]:
+        """Of some positions of the patched file those whose statements it and the result have once."""
+        for at in positions:
+            item = self._patched.items[at]
+            there = self._result.only(item)
+            if there is not None and self._patched.only(item) == at:
+                yield _Pair(item, at, there)
+
+    @cached_property
+    def _new(self) -> list[_Pair]:
+        """What the patch adds."""
+        kept = set(self._aligned.values())
+        positions = (at for at, item in enumerate(self._patched.items) if at not in kept and not self._base.often(item))
+        return list(self._found(positions))
+
+    @cached_property
+    def _changed(self) -> list[_Pair]:
+        """What the patch changes."""
+        pairs = self._aligned.items()
+        return list(self._found(p for b, p in pairs if self._base.items[b].key != self._patched.items[p].key))
+
+    def _beside(self, pair: _Pair) -> list[_Pair]:
+        """The nearest statements of the same block on both sides that all versions have once."""
+        mates = self._patched.block(self._patched.blocks[pair.patched])
+        common = [each for each in self._found(iter(mates)) if self._base.only(each.item) is not None]
+        before = [each for each in common if each.patched < pair.patched][-1:]
+        return [*before, *[each for each in common if each.patched > pair.patched][:1]]
+
+    def added(self) -> Complaint | None:
+        """Look at the neighbours of what the patch adds."""
+        for new in self._new:
+            for mate in self._beside(new):
+                if self._result.blocks[mate.result] != self._result.blocks[new.result]:
+                    return Complaint("nesting", f"`{new.item.brief}` and `{mate.item.brief}` are in different blocks")
+                moved = (mate.patched < new.patched) != (mate.result < new.result)
+                if moved and not commute([new.item], [mate.item]):
+                    detail = f"`{new.item.brief}` and `{mate.item.brief}` are in another order than in the patch"
+                    return Complaint("order", detail)
+            if self._leaves_before(self._result, new.result) and not self._leaves_before(self._patched, new.patched):
+                return Complaint("unreachable", f"`{new.item.brief}` is behind the end of its block")
+        return None
+
+    @staticmethod
+    def _leaves_before(side: _List, at: int) -> bool:
+        return any(side.items[mate].form in _EXITS for mate in side.block(side.blocks[at]) if mate < at)
+
+    def headers(self) -> Complaint | None:
+        """Look at what is in the blocks whose headers the patch adds or changes."""
+        for header in [*self._new, *self._changed]:
+            if header.item.form not in _HEADERS:
+                continue
+            for inner in self._found(iter(self._patched.block(header.patched))):
+                if self._base.only(inner.item) is not None and self._result.blocks[inner.result] != header.result:
+                    return Complaint("nesting", f"`{inner.item.brief}` is not in the block of `{header.item.brief}`")
+        return None
+
+    def overwritten(self) -> Complaint | None:
+        """Look for statements of upstream's own that overwrite what the patch assigns before anything else follows."""
+        for new in self._new:
+            own = writes(new.item)
+            mates = [at for at in self._result.block(self._result.blocks[new.result]) if at > new.result]
+            for at in mates if own else ():
+                item = self._result.items[at]
+                if self._result.often(item) <= self._patched.often(item):
+                    break  # a neighbour of the patch's own
+                if writes(item) & own:
+                    return Complaint("overwritten", f"`{item.brief}` overwrites `{new.item.brief}`")
+        return None
+
+    def left(self) -> Complaint | None:
+        """Look for what the patch takes out or changes."""
+        for at, item in enumerate(self._base.items):
+            to = self._aligned.get(at)
+            if (
+                item.form in _COMMON
+                or item.is_definition
+                or (to is not None and self._patched.items[to].key == item.key)
+            ):
+                continue
+            kept = self._patched.often(item)
+            if kept < self._base.often(item) and kept < self._result.often(item):
+                return Complaint("still-there", f"`{item.brief}`, which the patch takes out, is still there")
+        return None
+
+    def names(self) -> Complaint | None:
+        """Look for names of what the patch adds that mean something else in the result."""
+        if self._nodes is None or not all(isinstance(node, _Function) for node in self._nodes):
+            return None
+        base, patched, target, result = (_Names(node) for node in self._nodes)
+        for name in sorted((patched.local - base.local) & (target.local - base.local)):
+            if result.stores[name] > target.stores[name]:
+                return Complaint("name-taken", f"upstream has a `{name}` of its own in {self._name}")
+        for pair in [*self._new, *self._changed]:
+            for name in sorted(_read(pair.item)):
+                if (name in patched.local) != (name in result.local):
+                    return Complaint("name-taken", f"`{name}` in `{pair.item.brief}` is another name in {self._name}")
+        return None
+
+
+def _read(item: Item) -> set[str]:
+    """The names that a statement, or the header of a block, reads itself."""
+    found: set[str] = set()
+    stack: list[ast.AST] = [*item.nodes_only]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+            found.add(node.id)
+        if isinstance(node, ast.stmt) or node in item.nodes:
+            blocks = ("body", "orelse", "finalbody", "handlers", "cases") if item.form in _HEADERS else ()
+            stack += [v for f, value in ast.iter_fields(node) if f not in blocks for v in _nodes(value)]
+        elif not isinstance(node, ast.Lambda | ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp):
+            stack += ast.iter_child_nodes(node)
+    return found
+
+
+def _nodes(value: object) -> list[ast.AST]:
+    return [each for each in (value if isinstance(value, list) else [value]) if isinstance(each, ast.AST)]
+
+
+class _Names:
+    """The names that a function binds."""
+
+    def __init__(self, function: ast.AST) -> None:
+        self.stores: Counter[str] = Counter()
+        outer: set[str] = set()
+        stack = [*ast.iter_child_nodes(function)]
+        while stack:
+            node = stack.pop()
+            if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+                self.stores[node.id] += 1
+            elif isinstance(node, ast.arg):
+                self.stores[node.arg] += 1
+            elif isinstance(node, ast.alias):
+                self.stores[node.asname or node.name.partition(".")[0]] += 1
+            elif isinstance(node, ast.ExceptHandler) and node.name:
+                self.stores[node.name] += 1
+            elif isinstance(node, ast.Global | ast.Nonlocal):
+                outer.update(node.names)
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                self.stores[node.name] += 1
+            elif not isinstance(node, ast.Lambda | ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp):
+                stack += ast.iter_child_nodes(node)
+        self.local = {*self.stores} - outer
