@@ -32,6 +32,11 @@ def releases(incomplete: str) -> list[str]:
         return []
 
 
+def series_actions(incomplete: str) -> list[str]:
+    """What `patchtool series` does to a patch."""
+    return _starting(incomplete, ("move", "drop", "split"))
+
+
 def tiers(incomplete: str) -> list[str]:
     """Tiers of the matrix."""
     return _starting(incomplete, ("static", "emulated", "npu"))

@@ -387,6 +387,28 @@ class Import(Document):
     patches: list[str]
 
 
+class SeriesPatch(TypedDict):
+    """A patch of the series on the pin."""
+
+    name: PatchName
+    kind: Annotated[str, one_of("semantic", "text")]
+    title: str
+    state: StateName
+    files: list[str]
+    requires: list[PatchName]
+    needs: Annotated[
+        list[PatchName] | None,
+        Meta(description="Patches without which it does not apply; null after a change of the series."),
+    ]
+
+
+class Series(Document):
+    """``series``."""
+
+    series: list[SeriesPatch]
+    files: Annotated[list[str], Meta(description="Files of the project that changed.")]
+
+
 class ErrorBody(TypedDict):
     """What went wrong, and the next command."""
 
@@ -421,6 +443,7 @@ DOCUMENTS = (
     Refresh,
     New,
     Import,
+    Series,
     Check,
     Error,
 )

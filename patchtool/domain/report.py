@@ -90,7 +90,7 @@ class Report(NamedTuple):
         text: Text to print as it is, such as a diff.
         extra: Further members of the JSON document.
         kind: The layout of the text: ``table``, ``brief`` (a table with ``-v`` only), ``explain``, ``diff``,
-            ``survey``, ``rebase`` or ``none``.
+            ``survey``, ``rebase``, ``series`` or ``none``.
         survey: For ``survey``.
         plan: For ``rebase``.
         mismatches: For ``explain --why-not``; None where that was not asked.
@@ -117,7 +117,7 @@ class Report(NamedTuple):
             document["upstream"] = self.upstream.to_json()
         if self.result is not None:
             document["result"] = self.result.to_json()
-        if self.kind not in ("none", "survey"):
+        if self.kind not in ("none", "survey", "series"):
             document["patches"] = [patch.to_json() for patch in self.patches]
         if self.survey is not None:
             document |= self.survey.to_json()

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from patchtool.adapters.diff_text import head_of
+from patchtool.adapters.git.patch_index import DIFF
 from patchtool.adapters.git.plumbing import Git
 from patchtool.adapters.project.metadata import digest_of
 from patchtool.adapters.store.records import StoredRelease
@@ -18,8 +19,6 @@ from patchtool.workflow.commits import commit_patches, patch_commits
 from patchtool.workflow.prepared_series import base_of
 from patchtool.workflow.rendering import Rendering
 from patchtool.workflow.session import Session
-
-_DIFF = ("-p", "--no-commit-id", "--full-index", "--binary", "--find-renames", "--no-color", "--no-ext-diff", "-U3")
 
 
 class CarriedPatches(NamedTuple):
@@ -105,7 +104,7 @@ def _diffs(session: Session, stored: StoredRelease, rendering: Rendering) -> Map
 
 
 def _diff(git: Git, commit: str) -> bytes:
-    return git.run("diff-tree", *_DIFF, commit).stdout
+    return git.run("diff-tree", *DIFF, commit).stdout
 
 
 def _is_as_made(patch: PatchReport, change: TextChange) -> bool:

@@ -17,6 +17,8 @@ from patchtool.domain.errors import EnvironmentFault
 from patchtool.domain.objects import MISSING
 from patchtool.domain.text_patch import FileChange, TextChange
 
+DIFF = ("-p", "--no-commit-id", "--full-index", "--binary", "--find-renames", "--no-color", "--no-ext-diff", "-U3")
+"""How git is to write the diff of a text patch."""
 Entry = tuple[str, bytes]
 """Git's mode and the bytes of a file."""
 
@@ -81,6 +83,14 @@ class PatchIndex:
             self._files.pop(path, None)
         self._files |= after
         return TextChange(tuple(_changes(before, after, {p.new: p.old for p in parts if p.old and p.new != p.old})))
+
+    def tree(self) -> str:
+        """Write the files as a tree, into the scratch folder; its id."""
+        return self._git.line("write-tree")
+
+    def difference(self, old: str, new: str) -> bytes:
+        """The diff between two of its trees, as a text patch has it."""
+        return self._git.run("diff-tree", *DIFF, old, new).stdout
 
     def _read(self, paths: Sequence[str]) -> dict[str, Entry]:
         listing = self._git.run("ls-files", "--stage", "-z", "--", *paths).stdout

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -34,6 +34,31 @@ def without_patches(project: Project, names: Collection[str]) -> dict[str, bytes
     }
     contents[SERIES] = b"".join(line for number, line in enumerate(lines, start=1) if number not in gone)
     return contents
+
+
+def in_order(project: Project, names: Sequence[str]) -> dict[str, bytes | None]:
+    """The series in another order; comments and blank lines stay where they are.
+
+    Args:
+        project: The project.
+        names: All patches.
+    """
+    lines = (project.root / SERIES).read_bytes().splitlines(keepends=True)
+    if lines and not lines[-1].endswith(b"\n"):
+        lines[-1] += b"\n"
+    own = {entry.name: lines[entry.line - 1] for entry in project.series}
+    for entry, name in zip(project.series, names):
+        lines[entry.line - 1] = own[name]
+    return {SERIES: b"".join(lines)}
+
+
+def with_patches_after(project: Project, name: str, news: Sequence[str]) -> bytes:
+    """The series with further patches after one of it."""
+    lines = (project.root / SERIES).read_bytes().splitlines(keepends=True)
+    at = next(entry.line for entry in project.series if entry.name == name)
+    if not lines[at - 1].endswith(b"\n"):
+        lines[at - 1] += b"\n"
+    return b"".join([*lines[:at], *(f"{new}\n".encode() for new in news), *lines[at:]])
 
 
 def remove_empty_folders(project: Project, names: Collection[str]) -> None:

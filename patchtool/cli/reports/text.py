@@ -100,9 +100,26 @@ def _mismatch_text(found: Mismatch) -> str:
     return _lines(lines)
 
 
+def _series_parts(report: Report, verbose: bool, color: bool) -> Iterator[str]:
+    del verbose
+    rows = [("patch", "kind", "state", "needs", "title")]
+    colors = {}
+    for number, patch in enumerate(report.extra["series"], start=1):
+        needs = ", ".join(patch["needs"]) or "-"
+        rows.append((patch["name"], patch["kind"], patch["state"], needs, patch["title"]))
+        colors[number, 2] = COLORS[patch["state"]]
+    yield _lines(aligned(rows, colors if color else {}))
+    touched: dict[str, list[str]] = {}
+    for patch in report.extra["series"]:
+        for path in patch["files"]:
+            touched.setdefault(path, []).append(patch["name"])
+    yield _lines(f"{path}: {', '.join(names)}" for path, names in sorted(touched.items()))
+
+
 _PARTS: dict[str, Callable[..., Iterable[str]]] = {
     "table": _table_parts,
     "rebase": _rebase_parts,
+    "series": _series_parts,
     "brief": lambda report, verbose, color: _table_parts(report, verbose, color) if verbose else (),
     "explain": lambda report, *_: _explain_parts(report),
     "none": lambda *_: (),

@@ -108,6 +108,55 @@ def import_series(
     return show(command(session(), path(source), tree=path(tree), span=span))
 
 
+@verbs.command(cls=Verb, epilog="Example: patchtool series move my_fix --before other_fix")
+def series(
+    action: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[move|drop|split]", autocompletion=completion.series_actions, help="Default: show the series."
+        ),
+    ] = None,
+    name: Annotated[
+        str | None, typer.Argument(metavar="[PATCH]", autocompletion=completion.patches, help="The patch.")
+    ] = None,
+    before: Annotated[
+        str | None,
+        typer.Option("--before", metavar="PATCH", autocompletion=completion.patches, help="Move it before this one."),
+    ] = None,
+    after: Annotated[
+        str | None,
+        typer.Option("--after", metavar="PATCH", autocompletion=completion.patches, help="Move it after this one."),
+    ] = None,
+    with_dependents: Annotated[bool, typer.Option("--with-dependents", help="Drop those that need it, too.")] = False,
+    off: Annotated[
+        Names,
+        typer.Option(
+            "--off", metavar="NEW=PATH[:HUNK,…]", help="Split a file, or hunks by number, off into a patch after it."
+        ),
+    ] = None,
+) -> int:
+    """Show what patches touch and need; move, drop or split one."""
+    from patchtool.commands import series as command
+    from patchtool.domain.errors import InputError
+
+    given = {"before": before, "after": after, "with-dependents": with_dependents, "off": off}
+    used = {option for option, value in given.items() if value}
+    ways = {None: set(), "move": {"before", "after"}, "drop": {"with-dependents"}, "split": {"off"}}
+    needed = {"move": bool(before) != bool(after), "split": bool(off)}.get(action or "", True)
+    if action not in ways or used - ways[action] or (name is None) != (action is None) or not needed:
+        raise InputError(
+            "series takes nothing, move PATCH --before|--after OTHER, drop PATCH, or split PATCH --off NEW=PATH",
+            hint="patchtool series --help",
+        )
+    if action is None or name is None:
+        return show(command.show(session()))
+    if action == "move":
+        return show(command.move(session(), name, before=before, after=after))
+    if action == "drop":
+        return show(command.drop(session(), name, with_dependents=with_dependents))
+    return show(command.split(session(), name, tuple(off or ())))
+
+
 @verbs.command(cls=Verb, epilog="Example: patchtool check")
 def check() -> int:
     """Lint series, metadata, templates and cases, without a network."""
