@@ -2,7 +2,7 @@
 # make test        run all tests
 # make test-fast   run the tests that are neither slow nor emulated, without downloads; under two minutes on two cores
 # make lint        check style, types, import contracts, JSON schemas and patches
-# make bench       measure speed, as ratios to git and unzip
+# make bench       measure speed, as ratios to git and unzip, and for a long series to git am, git rebase, quilt and wiggle
 # make crash       kill and fail every verb that writes at every change of a file; hours, of which CI runs a sample
 # make fuzz        judge 10,000 random mutants of the patches' targets, and give every reader mutated input, 100,000 in
 #                  all; some hours on one core
@@ -50,6 +50,7 @@ lint: .venv/ready-dev
 
 bench: .venv/ready-dev
 	$(BIN)/python ci/bench.py
+	$(BIN)/python ci/bench_carry.py
 
 carry: .venv/ready-dev
 	$(BIN)/python ci/carry.py

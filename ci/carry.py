@@ -175,17 +175,17 @@ class Blobs:
 
 def changes(folder: Path, blobs: Blobs) -> list[tuple[str, list[FileChange]]]:
     """Each patch of the series as changes of files."""
-    found = []
-    for name in git(folder, "rev-list", "--reverse", "pin..series").stdout.decode().split():
-        raw = git(folder, "diff-tree", "-r", "-z", "--no-commit-id", "--no-renames", name).stdout.decode().split("\0")
-        files = []
-        for meta, path in zip(raw[:-1:2], raw[1::2]):
-            modes = [mode if mode.strip("0") else "" for mode in meta[1:].split()[:2]]
-            ids = meta.split()[2:4]
-            old, new = (blobs.read(i) if i.strip("0") else None for i in ids)
-            files.append(FileChange(path, old, new, "", *modes))
-        title = git(folder, "log", "-1", "--format=%s", name).stdout.decode().strip()
-        found.append((title, files))
+    arguments = ("--reverse", "--raw", "-z", "--no-abbrev", "--no-renames", "--format=%x01%s", "pin..series")
+    found: list[tuple[str, list[FileChange]]] = []
+    words = iter(git(folder, "log", *arguments).stdout.decode().split("\0"))
+    for word in words:
+        if word.lstrip("\n").startswith("\x01"):
+            found.append((word.strip("\n\x01"), []))
+        elif word.lstrip("\n").startswith(":"):
+            old, new, *ids = word.lstrip("\n:").split()[:4]
+            modes = [mode if mode.strip("0") else "" for mode in (old, new)]
+            before, after = (blobs.read(i) if i.strip("0") else None for i in ids)
+            found[-1][1].append(FileChange(next(words), before, after, "", *modes))
     return found
 
 

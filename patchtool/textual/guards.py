@@ -8,7 +8,7 @@ import re
 import symtable
 import warnings
 from collections import Counter
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -44,20 +44,21 @@ def check_merged(patched: bytes, target: bytes, merged: bytes) -> Complaint | No
     Returns:
         What is wrong with it that is wrong in neither of the others, or None.
     """
+    result = _facts(merged)
     try:
-        if not _suspect(target, merged):
-            return None
-        tree = _facts(merged)
+        result.tree  # noqa: B018  (reading it is the check)
     except (SyntaxError, ValueError, RecursionError) as error:
         return Complaint("unparsable", f"the merged file does not parse: {error}")
-    known = _facts(patched), _facts(target)
-    for name, count in tree.definitions.items():
-        if count > max(1, *(side.definitions[name] for side in known)):
+    known = _facts(target), _facts(patched)  # in this order: the second is read only where the first does not suffice
+    for name, count in result.definitions.items():
+        if count > 1 and all(count > side.definitions[name] for side in known):
             return Complaint("defined-twice", f"`{'.'.join(name[:-1])}` would be defined twice")
-    for entry, count in tree.entries.items():
-        if count > max(side.entries[entry] for side in known):
+    for entry, count in result.entries.items() if _has_new_entry(result, target) else ():
+        if all(count > side.entries[entry] for side in known):
             return Complaint("entry-twice", f"{entry[0]} {entry[1]} would be there twice")
-    unbound = tree.unbound - known[0].unbound - known[1].unbound
+    unbound = result.unbound
+    for side in known:
+        unbound = unbound and unbound - side.unbound
     if unbound:
         return Complaint("name-gone", f"`{min(unbound)}` would be bound nowhere")
     return None
@@ -86,32 +87,43 @@ def check_words(added: Counter[str], removed: Counter[str], target: bytes, merge
     return None
 
 
-class _Facts(NamedTuple):
-    definitions: Counter[tuple[str, ...]]
-    entries: Counter[tuple[str, str]]
-    unbound: frozenset[str]
+class _Facts:
+    """What is found in a Python file, each when it is asked for."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+
+    @cached_property
+    def tree(self) -> ast.Module:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return ast.parse(self.data)
+
+    @cached_property
+    def definitions(self) -> Counter[tuple[str, ...]]:
+        return Counter(_definitions(self.tree.body, ()))
+
+    @cached_property
+    def entries(self) -> Counter[tuple[str, str]]:
+        return Counter(_entries(ast.walk(self.tree)))
+
+    @cached_property
+    def unbound(self) -> frozenset[str]:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return frozenset(_unbound(self.data.decode("utf-8")))
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=16)
 def _facts(data: bytes) -> _Facts:
-    tree, unbound = _read(data)
-    return _Facts(Counter(_definitions(tree.body, ())), Counter(_entries(ast.walk(tree))), frozenset(unbound))
+    return _Facts(data)
 
 
-def _read(data: bytes) -> tuple[ast.Module, set[str]]:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return ast.parse(data), _unbound(data.decode("utf-8"))
-
-
-def _suspect(target: bytes, merged: bytes) -> bool:
-    """Whether anything may be wrong with a merged file: only where it differs from the target, something can be."""
-    tree, unbound = _read(merged)
-    if unbound or any(count > 1 for count in Counter(_definitions(tree.body, ())).values()):
-        return True
-    lines = merged.split(b"\n")
+def _has_new_entry(result: _Facts, target: bytes) -> bool:
+    """Whether there is an entry in a statement that the target has not."""
+    lines = result.data.split(b"\n")
     new = Counter(lines) - Counter(target.split(b"\n"))
-    return any(True for _ in _entries(_touched(tree.body, lines, new)))
+    return any(True for _ in _entries(_touched(result.tree.body, lines, new)))
 
 
 def _touched(body: Sequence[ast.stmt], lines: Sequence[bytes], new: Container[bytes]) -> Iterator[ast.AST]:
