@@ -23,37 +23,63 @@ def scratch_folder(parent: Path | None = None) -> Iterator[Path]:
     Args:
         parent: It is created if it is missing; by default the system's folder for temporary files.
     """
-    import shutil
-
     if parent is None:
         import tempfile  # late: its import takes longer than a cached verb may take
 
         parent = Path(tempfile.gettempdir())
     parent.mkdir(parents=True, exist_ok=True)
     for leftover in parent.glob(f"{_SCRATCH}*"):
-        if (handle := _lock_free_folder(leftover)) is not None:
-            shutil.rmtree(leftover, ignore_errors=True)
-            os.close(handle)
+        with suppress(OSError):  # another user's
+            if (handle := _lock_free_folder(leftover)) is not None:
+                _remove(leftover, handle)
     handle = None
-    while handle is None:
-        folder = parent / f"{_SCRATCH}{os.urandom(6).hex()}"
-        folder.mkdir(mode=0o700)
-        handle = _lock_free_folder(folder)  # None if another run took it for a leftover in between
     try:
+        with uninterrupted():
+            while handle is None:
+                folder = parent / f"{_SCRATCH}{os.urandom(6).hex()}"
+                handle = _new_folder(folder)
         yield folder
     finally:
-        with uninterrupted():
-            shutil.rmtree(folder, ignore_errors=True)
-        os.close(handle)
+        if handle is not None:
+            with uninterrupted():
+                _remove(folder, handle)
+
+
+def _new_folder(folder: Path) -> int | None:
+    """Make and lock a folder; None if another run took it for a leftover in between."""
+    folder.mkdir(mode=0o700)
+    try:
+        return _lock_free_folder(folder)
+    except BaseException:
+        folder.rmdir()
+        raise
 
 
 def _lock_free_folder(folder: Path) -> int | None:
-    """Lock a folder that no process has locked, and give the handle; None if it is locked, gone or of another user."""
-    with suppress(OSError):
+    """Lock a folder that no process has locked, and give the handle; None if it is locked or gone."""
+    try:
         handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
-        with suppress(OSError):
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if is_at(handle, folder):
-                return handle
-        os.close(handle)
+    except FileNotFoundError:
+        return None
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if is_at(handle, folder):
+            handle, locked = -1, handle
+            return locked
+    except BlockingIOError:
+        pass
+    finally:
+        if handle >= 0:
+            os.close(handle)
     return None
+
+
+def _remove(folder: Path, handle: int) -> None:
+    """Remove a locked folder; what a passing error leaves is tried once more, and then left to a later run."""
+    import shutil
+
+    for _ in range(2):
+        shutil.rmtree(folder, ignore_errors=True)
+        if not folder.exists():
+            break
+    os.close(handle)

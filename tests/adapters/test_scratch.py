@@ -1,0 +1,65 @@
+"""Scratch folders: removed whatever happens, and those of killed runs with them."""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from patchtool.adapters.scratch import scratch_folder
+
+
+def test_folder_of_a_killed_run_is_removed_and_one_in_use_is_not(tmp_path: Path) -> None:
+    (tmp_path / ".patchtool-scratch-0123456789ab" / "deep").mkdir(parents=True)
+    with scratch_folder(tmp_path) as first, scratch_folder(tmp_path) as second:
+        (second / "file").write_text("")
+        assert {*tmp_path.iterdir()} == {first, second}
+    assert not [*tmp_path.iterdir()]
+
+
+@pytest.mark.parametrize("number", [errno.EACCES, errno.EIO, errno.EROFS], ids=errno.errorcode.get)
+@pytest.mark.parametrize("name", ["unlink", "rmdir"])
+def test_error_that_passes_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, number: int
+) -> None:
+    real, left = getattr(os, name), [number]
+
+    def fail_once(*args: object, **options: object) -> None:
+        if left:
+            raise OSError(left.pop(), "injected")
+        real(*args, **options)
+
+    monkeypatch.setattr(os, name, fail_once)
+    with scratch_folder(tmp_path) as folder:
+        (folder / "inner").mkdir()
+        (folder / "inner/file").write_text("")
+    assert not left
+    assert not [*tmp_path.iterdir()]
+
+
+def test_folder_that_cannot_be_locked_is_removed_and_the_error_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise OSError(errno.ENOLCK, "injected")
+
+    monkeypatch.setattr("patchtool.adapters.scratch.fcntl.flock", fail)
+    with pytest.raises(OSError, match="injected"), scratch_folder(tmp_path):
+        pass
+    assert not [*tmp_path.iterdir()]
+
+
+def test_signal_at_the_start_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = os.mkdir
+
+    def mkdir(*args: object, **options: object) -> None:
+        real(*args, **options)  # type: ignore[arg-type]
+        os.kill(os.getpid(), signal.SIGINT)
+
+    monkeypatch.setattr(os, "mkdir", mkdir)
+    with pytest.raises(KeyboardInterrupt), scratch_folder(tmp_path):
+        pass
+    assert not [*tmp_path.iterdir()]
