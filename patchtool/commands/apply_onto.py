@@ -73,7 +73,7 @@ def apply_onto(session: Session, folder: Path, options: OntoOptions) -> Report:
             with changes.
     """
     _check_name(options.branch)
-    worktree = open_read_only(session, folder) if options.dry_run else open_recovered(session, folder)[0]
+    worktree = open_read_only(session, folder) if options.dry_run else open_recovered(session, folder, place=False)[0]
     checkout, name = clone_of(worktree, folder), options.branch
     start = Repository(checkout).branch_tip(f"refs/heads/{name}") or checkout.head
     series = series_below(checkout, start)
@@ -94,7 +94,7 @@ def apply_onto(session: Session, folder: Path, options: OntoOptions) -> Report:
         rendering.exit_code,
         UpstreamReport(release, "tree", commit=base, project=worktree.package.name),
         patches=rendering.patches,
-        notes=(*session.notes(), *worktree.notes, *([note] if note else []), *rendering.notes),
+        notes=tuple(filter(None, dict.fromkeys((*session.notes(), *worktree.notes, note, *rendering.notes)))),
         text=diff,
         extra={"diff": diff} if options.diff else {},
     )

@@ -55,6 +55,7 @@ def open_recovered(session: Session, folder: Path, *, place: bool = True) -> tup
 
 
 def _placed(session: Session, worktree: Worktree) -> Worktree:
+    worktree.refuse_left_out(session.footprint)
     return placed(session, replace(worktree, known=known_releases(session)))
 
 

@@ -138,9 +138,10 @@ def discover(folder: Path) -> Checkout | None:
         return None
     if b"not a git repository (or any" in parsed.stderr:
         return None
+    checkout = "give a checkout with a working tree that you own"
     raise RefusedError(
         f"git will not work in {folder}",
-        hint="give a checkout with a working tree that you own",
+        hint=f"git -C {folder} worktree add DIR COMMIT makes a checkout" if _is_bare(folder) else checkout,
         cause=parsed.stderr.decode(errors="replace").strip(),
     )
 

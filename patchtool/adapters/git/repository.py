@@ -144,15 +144,11 @@ class Repository:
         listed = self._checkout.run("status", *flags, "--ignore-submodules=all", "--", *wanted, reads_files=True)
         return sorted(record[3:] for record in _records(listed))
 
-    def filtered_paths(self, paths: Iterable[str]) -> list[str]:
-        """Those of the paths that have the attribute of a filter; none is run."""
-        words = (
-            self._checkout.run("check-attr", "-z", "filter", "--", *paths)
-            .decode("utf-8", "surrogateescape")
-            .split("\0")
-        )
-        pairs = zip(words[::3], words[2::3])
-        return [path for path, driver in pairs if driver not in ("unspecified", "unset")]
+    def with_attribute(self, name: str, paths: Iterable[str]) -> list[str]:
+        """Those of the paths for which an attribute, such as ``filter``, has a value; no filter is run."""
+        listed = self._checkout.run("check-attr", "-z", name, "--", *paths)
+        words = listed.decode("utf-8", "surrogateescape").split("\0")
+        return [path for path, value in zip(words[::3], words[2::3]) if value not in ("unspecified", "unset")]
 
     def update_index(self, entries: Mapping[str, IndexEntry]) -> None:
         """Set or remove those index entries, then refresh the file times that git compares with."""

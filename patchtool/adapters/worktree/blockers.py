@@ -136,7 +136,7 @@ def blockers_in_git(
     changed = [path for path in repository.changed_paths(layout_paths) if path not in staged]
     yield from map(_staged, staged)
     # A filter that only the repository's configuration names is not run, and the file looks changed without it.
-    filtered = repository.filtered_paths(changed) if changed else []
+    filtered = repository.with_attribute("filter", changed) if changed else []
     for path in changed:
         if path in filtered:
             yield _converted(path)

@@ -18,6 +18,7 @@ from patchtool.adapters.worktree.journal import Journal
 from patchtool.adapters.worktree.layout import find_package
 from patchtool.adapters.worktree.ownership import foreign, free_name
 from patchtool.adapters.worktree.release_detection import release_from_files, release_from_tags
+from patchtool.adapters.worktree.unlike_git import is_utf8, refuse_encoded, refuse_left_out
 from patchtool.domain.errors import RefusedError
 from patchtool.domain.objects import blob_id
 from patchtool.domain.text_patch import EXECUTABLE, REGULAR, SYMLINK
@@ -126,6 +127,8 @@ class Worktree:
         return self._stored(self._raw_many(paths))
 
     def _stored(self, raw: dict[str, bytes]) -> dict[str, bytes]:
+        if self.checkout and (unusual := [path for path, content in raw.items() if not is_utf8(content)]):
+            refuse_encoded(self.checkout, map(self.in_repository, unusual))
         endings = self.line_endings(raw)
         return {path: content.replace(b"\r\n", b"\n") if path in endings else content for path, content in raw.items()}
 
@@ -199,6 +202,12 @@ class Worktree:
             self._endings.update({path: endings.get(name, "") for path, name in unknown.items()})
         return {path: self._endings[path] for path in crlf if self._endings[path]}
 
+    def refuse_left_out(self, paths: Iterable[str]) -> None:
+        """Refuse a sparse checkout that leaves out some of these files; see `unlike_git`."""
+        if self.checkout:
+            inside = (path for path in paths if path.startswith(self.upstream.root))
+            refuse_left_out(self.checkout, [self.in_repository(p) for p in inside if not self.on_disk(p).exists()])
+
     def on_disk(self, path: str) -> Path:
         """The file of a path in the git layout; it need not exist."""
         return self.base / self.upstream.installed(path)
@@ -242,8 +251,9 @@ def open_worktree(path: Path, upstream: Package) -> Worktree:
     try:
         package, notes = find_package(path, upstream)
     except RefusedError:
-        # In a bare repository, or one that git distrusts, that is the better explanation.
-        discover(path.resolve())
+        # In a bare repository, one that git distrusts, or a sparse checkout, that is the better explanation.
+        if checkout := discover(path.resolve()):
+            refuse_left_out(checkout, [f"{upstream.folder}/__init__.py"])
         raise
     worktree = _located(package, upstream, notes)
     if why := foreign(worktree.state_dir):
@@ -256,6 +266,8 @@ def open_worktree(path: Path, upstream: Package) -> Worktree:
 def _located(package: Path, upstream: Package, notes: tuple[str, ...]) -> Worktree:
     checkout = discover(package.parent)
     if checkout is None:
+        if any((folder / ".git").exists() for folder in package.parents):
+            notes += (f"git has no commit of {upstream.name} here: files are edited, nothing is committed",)
         return Worktree(package, upstream, None, notes)
     if checkout.of_another_tree:
         note = f"{checkout.git_dir} belongs to another tree: files are edited, nothing is committed"
