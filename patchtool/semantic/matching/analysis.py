@@ -17,7 +17,7 @@ from patchtool.semantic.matching.flow import DataFlow
 from patchtool.semantic.matching.helpers import Helpers
 from patchtool.semantic.matching.spellings import ALWAYS, Context, OwnSpellings, Spellings
 from patchtool.semantic.matching.template import Template, is_hole
-from patchtool.semantic.matching.unify import Binding, Bindings, Matcher, same
+from patchtool.semantic.matching.unify import Binding, Bindings, Matcher, same, same_binding
 
 
 class Match(NamedTuple):
@@ -259,7 +259,27 @@ class ScopeAnalysis:
             for inner in matcher.expression(pattern, code, env):
                 matches.append(Match(block, index, index + 1, node, inner, conditional, by_value))
                 break
+        if by_value and len(matches) > 1:
+            matches = self._computed(pattern, env, matches)
         return sorted(matches, key=lambda match: match.position)
+
+    def _computed(self, pattern: ast.AST, env: Bindings, matches: list[Match]) -> list[Match]:
+        """The matches without those that pass another one's value on, such as ``int(y)`` beside ``y = max(0, x)``."""
+        passes_on = [self._passes_on(pattern, env, match) for match in matches]
+        computed = [match for match, passes in zip(matches, passes_on) if not passes]
+        known = [match.env for match in computed]
+        rest = (match for match, passes in zip(matches, passes_on) if passes)
+        return computed + [match for match in rest if not any(_same_holes(match.env, env) for env in known)]
+
+    def _passes_on(self, pattern: ast.AST, env: Bindings, match: Match) -> bool:
+        """Whether a node inside of a match has the value that is matched, too."""
+        values = self.flow.node_values(match.statement) if self.flow else {}
+        inside = (node for node in walk(match.node) if isinstance(node, ast.expr) and node is not match.node)
+        return any(
+            _same_holes(inner, match.env)
+            for node in inside
+            for inner in self.matcher.expression(pattern, values.get(id(node), node), env)
+        )
 
     def _nodes_of(self, pattern: ast.AST) -> list[_Node]:
         return self._nodes_by_kind.get(type(pattern), [])
@@ -340,6 +360,10 @@ def bound_identifiers(env: Bindings) -> dict[str, str]:
     """Return the holes that are bound to an identifier."""
     names = {hole: value.id if isinstance(value, ast.Name) else value for hole, value in env.items()}
     return {hole: name for hole, name in names.items() if isinstance(name, str)}
+
+
+def _same_holes(one: Bindings, other: Bindings) -> bool:
+    return one.keys() == other.keys() and all(same_binding(value, other[hole]) for hole, value in one.items())
 
 
 _SEPARATE = (ast.stmt, ast.ExceptHandler, ast.match_case, ast.Lambda)

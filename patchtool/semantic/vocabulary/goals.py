@@ -6,6 +6,7 @@ import ast
 from dataclasses import dataclass, field
 from enum import Enum
 
+from patchtool.semantic.language.nodes import walk
 from patchtool.semantic.matching.analysis import Match, ScopeAnalysis
 from patchtool.semantic.matching.meaning import effects_of
 from patchtool.semantic.matching.template import Template, template
@@ -92,7 +93,8 @@ class Goal:
             if nested is not None:
                 line = getattr(nested, "lineno", 0)
                 return SearchResult(GoalStatus.INEXACT, line, "is inside a nested function or class")
-            candidates += self._find(analysis, pattern, env, values)
+            further = self._find(analysis, pattern, env, values)
+            candidates += [match for match in further if not any(_overlap(match, other) for other in candidates)]
         matches = filter_matches(analysis, candidates, self.where)
         if not matches:
             found = self._search_effects(analysis, values)
@@ -165,3 +167,8 @@ class Goal:
                 return f"needs {text!r}, which {doubt}"
             start = start if later else max(other.line for other in others)
         return exit_problem(analysis, match, self.within, behind=start)
+
+
+def _overlap(one: Match, other: Match) -> bool:
+    """Whether two alternatives match the same code, or one what is inside of the other's."""
+    return any(inner.node is node for inner, outer in ((one, other), (other, one)) for node in walk(outer.node))
