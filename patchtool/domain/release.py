@@ -11,6 +11,8 @@ from patchtool.domain.errors import InputError
 
 _COMMIT = re.compile(r"(?:(?P<name>\S+)@)?(?P<commit>[0-9a-f]{40})")
 _BUILT_FROM = re.compile(r"(?:^|\.)g([0-9a-f]{7,40})(?:\.|$)")
+RELEASE_TAG = re.compile(r"(?:v\d|\d+\.\d)[A-Za-z0-9._+-]*")
+"""A tag of a release, or of what a fork made of it."""
 _SHORT = 10
 _LONGEST = 100
 """Characters of a version; Python refuses to read numbers of thousands of digits."""
@@ -63,6 +65,27 @@ class Release:
         if not self.commit:
             return f"v{self.version}"
         return f"{self.name}@{self.commit}" if self.name else self.commit
+
+    @classmethod
+    def of_tag(cls, name: str) -> Release | None:
+        """Read a tag that says a release and nothing else, ``v0.5.14`` or ``4.9.0``; None for another tag.
+
+        A number without a dot is no release, but a date or a count; what a fork adds, as in ``v0.5.10-npu.rc1``, is not
+        upstream's.
+        """
+        if not RELEASE_TAG.fullmatch(name):
+            return None
+        try:
+            return cls.parse(name)
+        except InputError:
+            return None
+
+    @property
+    def likely_tags(self) -> tuple[str, ...]:
+        """Names that a tag of the release may have; a local version is a fork's, ``v0.5.10-npu.rc1``."""
+        version, _, local = self.version.partition("+")
+        names = (self.version, f"{version}-{local}") if local else (version,)
+        return tuple(f"{prefix}{name}" for name in names for prefix in ("v", ""))
 
     @property
     def key(self) -> str:

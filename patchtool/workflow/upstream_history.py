@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 from patchtool.adapters.store.records import StoredRelease
@@ -30,9 +31,9 @@ def newest_tag(session: Session) -> Release:
         EnvironmentFault: The repository cannot be read.
     """
     commits = upstream_commits(session)
-    final = [release for release in commits.tags() if Release(release.version or "0.dev0").is_final]
+    final = [tag for tag in commits.tags() if (release := Release.of_tag(tag.name)) and release.is_final]
     if not final:
-        raise InputError("the git upstream has no release tag", hint="name a branch or a commit")
+        raise InputError("the git upstream has no tag of a release", hint="name a tag, a branch or a commit")
     return max(final)
 
 
@@ -66,14 +67,22 @@ def match_release(session: Session, stored: StoredRelease) -> Match | None:
     release = stored.release
     if release.commit or session.git_source is None or session.store.remote is None:
         return None
-    try:
-        commit = resolve(session, release.built_from or release.tag)
-    except InputError:
+    commit = _commit_of(session, release)
+    if commit is None:
         return None
     found = acquire_commits(session, [commit])[0]
     files = session.store.git.regular_files([stored.commit, found.commit], session.footprint)
     ours, theirs = files[stored.commit], files[found.commit]
     return Match(commit, tuple(path for path in session.footprint if ours.get(path) != theirs.get(path)))
+
+
+def _commit_of(session: Session, release: Release) -> Release | None:
+    """The commit that a nightly build names, or that a tag of the release is on."""
+    commits = upstream_commits(session)
+    for name in (release.built_from,) if release.built_from else release.likely_tags:
+        with suppress(InputError):
+            return commits.resolve(name)
+    return None
 
 
 def upstream_commits(session: Session) -> UpstreamCommits:

@@ -86,10 +86,8 @@ def find_commit(checkout: Checkout, name: str) -> str:
         InputError: There is none.
     """
     git = Git(checkout.common_dir)
-    for prefix in ("", "v"):
-        parsed = git.run(
-            "rev-parse", "--verify", "--quiet", "--end-of-options", f"{prefix}{name}^{{commit}}", check=False
-        )
+    for tried in (name, f"v{name}", name.removeprefix("v")):
+        parsed = git.run("rev-parse", "--verify", "--quiet", "--end-of-options", f"{tried}^{{commit}}", check=False)
         if not parsed.code:
             return parsed.stdout.decode().strip().splitlines()[-1]
     raise InputError(

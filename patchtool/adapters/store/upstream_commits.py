@@ -15,7 +15,7 @@ from patchtool.adapters.git.remote import ALL_HISTORY, NO_BLOBS, ONLY_COMMITS
 from patchtool.adapters.store.records import tree_of
 from patchtool.domain.errors import EnvironmentFault, InputError
 from patchtool.domain.history import HistoryEntry
-from patchtool.domain.release import Release
+from patchtool.domain.release import RELEASE_TAG, Release
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -29,8 +29,7 @@ NOT_FILTERED = "the git server cannot filter: it sent more files than the series
 _HEX40 = re.compile(r"[0-9a-f]{40}")
 _ABBREVIATED = re.compile(r"[0-9a-f]{7,39}")
 _NAME = re.compile(r"(?P<name>[^~^:\s\\?*\[]+)(?P<steps>(?:[~^]\d*)*)")
-_RELEASE_TAG = re.compile(r"v\d[A-Za-z0-9._+-]*")
-_TAGS = "refs/tags/v*"
+_TAGS = ("refs/tags/v[0-9]*", "refs/tags/[0-9]*")
 _TAG, _HEAD = "refs/tags/", "refs/heads/"
 
 
@@ -77,12 +76,12 @@ class UpstreamCommits:
         """Commit and short name; a tag before a branch of the same name, as in git."""
         if _HEX40.fullmatch(name):
             return name, ""
-        full = (
-            [name] if name == "HEAD" or name.startswith("refs/") else [f"{_TAG}{name}", f"{_TAG}v{name}", _HEAD + name]
-        )
+        tags = (name, f"v{name}", *([name.removeprefix("v")] if Release.of_tag(name) else []))
+        given = name == "HEAD" or name.startswith("refs/")
+        full = [name] if given else [*(f"{_TAG}{tag}" for tag in dict.fromkeys(tags)), _HEAD + name]
         with self._reading() as remote:
             # The tags too, which name the commits that this one leads to: one question instead of two.
-            refs = self._advertised = remote.refs(*full, *(f"{each}^{{}}" for each in full), _TAGS)
+            refs = self._advertised = remote.refs(*full, *(f"{each}^{{}}" for each in full), *_TAGS)
         for each in full:
             if each in refs:
                 return refs.get(f"{each}^{{}}", refs[each]), each.removeprefix(_TAG).removeprefix(_HEAD)
@@ -164,14 +163,14 @@ class UpstreamCommits:
         return [HistoryEntry(*map(_printable, record.split("\x1f", 4))) for record in listed.split("\0") if record]
 
     def tags(self) -> list[Release]:
-        """List the commits of the release tags, such as ``v0.5.14``."""
+        """List the commits of the release tags, such as ``v0.5.14`` or ``4.9.0``, and of a fork's."""
         if self._advertised is None:
             with self._reading() as remote:
-                self._advertised = remote.refs(_TAGS)
-        found = sorted(item for item in self._advertised.items() if item[0].startswith(f"{_TAG}v"))
+                self._advertised = remote.refs(*_TAGS)
+        found = sorted(item for item in self._advertised.items() if item[0].startswith(_TAG))
         refs = {name.removesuffix("^{}"): commit for name, commit in found}
         named = ((name.removeprefix(_TAG), commit) for name, commit in refs.items())
-        return [Release.of_commit(commit, name) for name, commit in named if _RELEASE_TAG.fullmatch(name)]
+        return [Release.of_commit(commit, name) for name, commit in named if RELEASE_TAG.fullmatch(name)]
 
     def described(self, commits: Sequence[str]) -> dict[str, str]:
         """Name commits after the newest release tag before each of them, as ``git describe`` does.
@@ -188,7 +187,7 @@ class UpstreamCommits:
         if moves:
             with self._writing():
                 self._git.run("update-ref", "--stdin", stdin="".join(f"{move}\n" for move in moves).encode())
-        options = ("--tags", "--first-parent", "--always", "--abbrev=10", "--match=v[0-9]*")
+        options = ("--tags", "--first-parent", "--always", "--abbrev=10", "--match=v[0-9]*", "--match=[0-9]*.*")
         names = self._git.line("describe", *options, *commits).splitlines() if commits else []
         return {commit: name for commit, name in zip(commits, names) if not commit.startswith(name)}
 

@@ -21,9 +21,9 @@ _METADATA = re.compile(r"^Version:\s*(\S+)", re.MULTILINE)
 
 
 def release_from_tags(tags: Iterable[str]) -> Release | None:
-    """The newest release among tag names such as ``v0.5.13``; other tags are ignored."""
-    releases = [release for tag in tags if tag.startswith("v") and (release := _release(tag))]
-    return max(releases, default=None)
+    """The newest release among tag names such as ``v0.5.13`` or ``4.9.0``; other tags are ignored."""
+    found = (Release.of_tag(tag) for tag in tags)
+    return max((release for release in found if release and "dev" not in release.version), default=None)
 
 
 def release_from_files(folder: Path, package: Package, known: Collection[Release] = ()) -> Release | None:
