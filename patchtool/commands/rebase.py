@@ -31,13 +31,12 @@ from patchtool.workflow.prepared_series import prepared
 from patchtool.workflow.proofs import record_of, unproven, with_proofs
 from patchtool.workflow.rebase_plan import plan_rebase
 from patchtool.workflow.rebase_stop import finish, stop, told_again
-from patchtool.workflow.rebase_target import compare_with_git, find_target, with_git
+from patchtool.workflow.rebase_target import compare_with_git, find_target, pin_file, with_git
 from patchtool.workflow.releases import ensure_release, upstream_report
 from patchtool.workflow.rendering import Rendering, render, select_patches
 from patchtool.workflow.session import Session
 
 CHANGELOG = "CHANGELOG.md"
-_UNCONFIRMED = b"# of files in a folder: no index confirmed these hashes\n"
 
 
 def rebase(
@@ -287,7 +286,7 @@ def _write(
     pin = project.pin.moved(plan.to, listed.hashes, git if plan.to.commit else None)
     contents: dict[str, bytes | None] = {**files, **without_patches(project, plan.skipped)}
     if pin != project.pin:  # else a comment in it stays
-        contents[PIN] = pin.format().encode() + (b"" if listed.confirmed else _UNCONFIRMED)
+        contents[PIN] = pin_file(pin, listed)
     if plan.moves:
         changelog = project.root / CHANGELOG
         text = changelog.read_bytes().decode("utf-8") if changelog.exists() else ""

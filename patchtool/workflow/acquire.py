@@ -13,7 +13,7 @@ from patchtool.adapters.store.records import StoredRelease
 from patchtool.adapters.upstreams import Artifact, Upstream, index_hashes, local_path, open_upstream, pinned, sha256_of
 from patchtool.domain.errors import EnvironmentFault
 from patchtool.domain.release import Release
-from patchtool.workflow.session import Session, not_in_store, tell_if_yanked
+from patchtool.workflow.session import Session, not_in_store, tell_if_yanked, yanked_sentence
 
 
 def acquire(
@@ -98,6 +98,8 @@ def artifact_hashes(session: Session, release: Release) -> ArtifactHashes:
         return ArtifactHashes(tuple(sorted(stored.digests)), (f"offline: the pin lists {listed} in the store",))
     artifacts = open_upstream(find_links=find_links).artifacts(pin.project, release)
     _record_yanked(session, release, artifacts)
+    if artifacts and all(artifact.yanked for artifact in artifacts):
+        session.remarks.append(yanked_sentence(release, artifacts[0].yanked_reason or ""))
     if find_links is None:
         return ArtifactHashes(tuple(sorted({a.sha256 for a in artifacts if a.sha256})))
     known = _index_knows(session, release)

@@ -1,4 +1,4 @@
-"""What a rebase moves to: the release or commit that the user named."""
+"""What a pin is moved to, the release or commit that the user named, and the pin's file."""
 
 from __future__ import annotations
 
@@ -6,10 +6,13 @@ from dataclasses import replace
 
 from patchtool.adapters.store.records import StoredRelease
 from patchtool.domain.errors import EnvironmentFault
-from patchtool.domain.pin import parse_git_reference
+from patchtool.domain.pin import Pin, parse_git_reference
 from patchtool.domain.release import Release
+from patchtool.workflow.acquire import ArtifactHashes
 from patchtool.workflow.releases import find_release, newest_release
 from patchtool.workflow.session import Session
+
+_UNCONFIRMED = b"# of files in a folder: no index confirmed these hashes\n"
 
 
 def with_git(session: Session, to: str) -> tuple[Session, str]:
@@ -19,7 +22,9 @@ def with_git(session: Session, to: str) -> tuple[Session, str]:
     source, name = parse_git_reference(to)
     if not source.subdirectory:
         source = source._replace(subdirectory=session.project.subdirectory)
-    return replace(session, git=source), name
+    changed = replace(session, git=source)
+    vars(changed)["project"] = session.project
+    return changed, name
 
 
 def find_target(session: Session, name: str) -> Release:
@@ -52,3 +57,8 @@ def compare_with_git(session: Session, stored: StoredRelease) -> None:
         return
     if match is not None:
         session.remarks.append(match.sentence(stored.release))
+
+
+def pin_file(pin: Pin, listed: ArtifactHashes) -> bytes:
+    """The file of a pin, which says where no index confirmed the hashes."""
+    return pin.format().encode() + (b"" if listed.confirmed else _UNCONFIRMED)

@@ -166,5 +166,9 @@ def not_in_store(release: Release) -> EnvironmentFault:
 def tell_if_yanked(session: Session, stored: StoredRelease) -> None:
     """Remark that the index has withdrawn a release, as pip does where it installs one."""
     if stored.yanked is not None:
-        reason = stored.yanked or "no reason is given"
-        session.remarks.append(f"{stored.release} was yanked by its authors: {reason}")
+        session.remarks.append(yanked_sentence(stored.release, stored.yanked))
+
+
+def yanked_sentence(release: Release, reason: str) -> str:
+    """Say that the index has withdrawn a release; the reason may be empty."""
+    return f"{release} was yanked by its authors: {reason or 'no reason is given'}"

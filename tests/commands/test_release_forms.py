@@ -92,6 +92,17 @@ def test_rebase_reports_a_yanked_release_and_latest_avoids_it(upstream: SmallUps
     assert note in upstream.run("status", "--json").document["notes"]
 
 
+def test_new_project_on_a_yanked_release_says_so(upstream: SmallUpstream, index: Index, tmp_path: Path) -> None:
+    publish(index, upstream, {"1.1": "it deadlocks"})
+    note = "v1.1 was yanked by its authors: it deadlocks"
+    assert note in upstream.run("init", str(tmp_path / "named"), "--release", "1.1", "--json").document["notes"]
+    latest = upstream.run("init", str(tmp_path / "newest"), "--json")
+    assert latest.code == 0, latest.err
+    assert (tmp_path / "newest/upstream-pin.txt").read_text().startswith("sglang==1.0 ")
+    upstream.project = tmp_path / "named"
+    assert note in upstream.run("status", "--json").document["notes"]
+
+
 def test_release_that_is_offered_again_is_not_yanked(upstream: SmallUpstream, index: Index) -> None:
     publish(index, upstream, {"1.1": "oops"})
     assert "yanked" in upstream.run("fetch", "1.1").out

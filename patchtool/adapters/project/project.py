@@ -61,6 +61,34 @@ class Project:
         """Whether there is a pin."""
         return (self.root / PIN).exists()
 
+    @classmethod
+    def new(cls, root: Path, distribution: str | None) -> Project | None:
+        """A project that is not there yet, without a patch or a pin.
+
+        Args:
+            root: Its folder; it may have settings already.
+            distribution: What it is about; by default what the settings say.
+
+        Returns:
+            None where neither says it.
+
+        Raises:
+            InputError: The settings are malformed, or about another distribution.
+        """
+        project = cls(root)
+        said = project.upstream.distribution
+        if distribution and (root / SETTINGS).exists() and normalized(distribution) != normalized(said or ""):
+            raise InputError(
+                f"{root / SETTINGS} does not say that the distribution is {distribution}",
+                hint=f'[upstream]\ndistribution = "{distribution}"',
+            )
+        vars(project)["upstream"] = project.upstream._replace(distribution=said or distribution)
+        vars(project)["series"] = ()
+        if project.upstream.distribution is None:
+            return None
+        project.start_without_pin()
+        return project
+
     def start_without_pin(self) -> None:
         """Let a project that has no pin yet be read, for the verb that writes the first one.
 

@@ -28,6 +28,8 @@ def refuse_left_out(checkout: Checkout, missing: Iterable[str]) -> None:
     Raises:
         RefusedError: Git tracks one of them, and keeps it off the disk.
     """
+    if not (checkout.git_dir / "info" / "sparse-checkout").is_file():
+        return
     entries = Repository(checkout).index_entries(missing)
     if left_out := sorted(path for path, entry in entries.items() if entry.unwatched):
         more = f" and {len(left_out) - 1} more" if len(left_out) > 1 else ""

@@ -24,6 +24,10 @@ def init(
             "--release", metavar="RELEASE", autocompletion=completion.releases, help="What to pin, default latest."
         ),
     ] = None,
+    distribution: Annotated[
+        str | None,
+        typer.Option("--distribution", metavar="NAME", help="Another upstream than that of the packaged series."),
+    ] = None,
     installed: Annotated[
         bool, typer.Option("--installed", help="Pin what this Python runs, or that of --python.")
     ] = False,
@@ -36,7 +40,8 @@ def init(
 
     runtime.exclude("--installed finds the release itself", installed=installed or python, release=release)
     interpreter = python or (sys.executable if installed else None)
-    return show(command(session(), Path(folder), release=release or "latest", installed=interpreter))
+    named = release or "latest"
+    return show(command(session(), Path(folder), release=named, distribution=distribution, installed=interpreter))
 
 
 @verbs.command(cls=Verb, epilog="Example: patchtool refresh mtp_tracking")
