@@ -24,6 +24,7 @@ from patchtool.domain.report import Report
 from patchtool.domain.state import Proof, State
 from patchtool.workflow.acquire import ArtifactHashes, artifact_hashes
 from patchtool.workflow.carried_patches import carry_patches
+from patchtool.workflow.conflict_forecast import forecast
 from patchtool.workflow.conflicts import Taken, first_stuck, take_resolution
 from patchtool.workflow.drift import with_drifts
 from patchtool.workflow.lock_comparison import accept, compare_with_lock, record
@@ -219,6 +220,12 @@ def _move(session: Session, release: Release, wanted: StoppedRebase, *, dry_run:
         write_stopped(session.store, project.root, replace(wanted, patch="", ready=True))
     absent = missing if wanted.require_proof else ()
     headline = _headline(plan, code, written, dry_run=dry_run, missing=absent, resumed=bool(wanted.tip))
+    if dry_run and (listed_conflicts := forecast(session, stored, rendering)):
+        document = [each.to_json() for each in listed_conflicts]
+        lines = ["conflicts, in the order in which they come out:", *map(str, listed_conflicts)]
+        report = report._replace(
+            text="".join(f"{line}\n" for line in lines), extra={**report.extra, "conflicts": document}
+        )
     return report._replace(headline=headline, extra={**report.extra, "written": written})
 
 

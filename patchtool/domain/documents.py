@@ -166,12 +166,23 @@ class StoppedRebase(TypedDict):
     problems: Annotated[list[str], Meta(description="Why what is there is no resolution yet.")]
 
 
+class ForecastConflict(TypedDict):
+    """A patch that conflicts, with what becomes of those before it."""
+
+    patch: PatchName
+    reason: str
+    detail: str
+    if_resolved: Annotated[bool, Meta(description="Where those before it are resolved in favour of the patch.")]
+    if_skipped: Annotated[bool, Meta(description="Where those before it are skipped.")]
+
+
 class _RebaseOptional(Document, total=False):
     upstream: Upstream
     patches: list[Patch]
     result: Result
     range_diff: str
     plan: Annotated[RebasePlan, Meta(description="Left out by --abort.")]
+    conflicts: Annotated[list[ForecastConflict], Meta(description="With --dry-run, in the order of the series.")]
     stopped: StoppedRebase
 
 

@@ -90,13 +90,15 @@ def stop_at(session: Session, stored: StoredRelease, rendering: Rendering, patch
         prepare=session.store.tree(stored.commit).complete if stored.release.commit else None,
         lock_timeout=session.lock_timeout,
     )
-    change = _change(patch)
+    change = change_in_conflict(patch)
     if change is None:
         return Stop(patch, tip, {}, "")
     carried = carry_change(change, below, patch.info.text)
-    conflicts = dict(_sides(file, carried) for file in _in_conflict(carried))
+    conflicts = conflict_sides(carried)
     base = patch.info.base or str(session.project.lock.pin or session.project.pin.release)
-    files = checkout.put(conflicts, _staged(carried, conflicts), labels=(str(stored.release), base, patch.info.name))
+    files = checkout.put(
+        conflicts, staged_files(carried, conflicts), labels=(str(stored.release), base, patch.info.name)
+    )
     return Stop(patch, tip, files, _upstream_changes(checkout, carried, conflicts))
 
 
@@ -126,7 +128,7 @@ def take_resolution(
         RefusedError: The patches before are others by now.
     """
     before, below = _below(session, stored, rendering, patch)
-    change = _change(patch)
+    change = change_in_conflict(patch)
     if change is None:
         return Taken()
     with session.store.writing(session.lock_timeout):
@@ -139,7 +141,7 @@ def take_resolution(
         problems = tuple(_problems(resolved, change, below, patch.info.name))
         if problems:
             return Taken(problems)
-        judgement = _as_judged(resolved.files, below)
+        judgement = resolved_judgement(resolved.files, below)
         series = Rendering((*before.patches, patch._replace(judgement=judgement)))
         commit = commit_patches(session.store.git, stored.commit, patch_commits(series))[-1]
         record_resolution(session.store.git, patch.info.name, stored.release.slug, change, below, commit)
@@ -155,17 +157,18 @@ def _below(
     return before, OverlayTree(session.store.tree(stored.commit), before.contents, before.modes)
 
 
-def _change(patch: PatchReport) -> TextChange | None:
+def change_in_conflict(patch: PatchReport) -> TextChange | None:
     """What a text patch does where it was made; None for another patch, and where it does not apply there."""
     change = patch.info.text.change() if patch.info.text and is_stuck(patch.judgement) else None
     unfit = change is None or change.problem or patch.judgement.state in (State.BLOCKED, State.CRASHED)
     return None if unfit else change
 
 
-def _in_conflict(carried: CarriedChange) -> list[tuple[FileChange, CarriedEntry]]:
+def conflict_sides(carried: CarriedChange) -> dict[str, Sides]:
     """The files that conflict; where the doubt is about the patch as a whole, those that it would change, or all."""
     failed = [each for each in carried.files if each[1].file.outcome in _FAILED]
-    return failed or [each for each in carried.files if each[1].changes] or list(carried.files)
+    chosen = failed or [each for each in carried.files if each[1].changes] or carried.files
+    return dict(_sides(each, carried) for each in chosen)
 
 
 def _sides(each: tuple[FileChange, CarriedEntry], carried: CarriedChange) -> tuple[str, Sides]:
@@ -179,7 +182,8 @@ def _sides(each: tuple[FileChange, CarriedEntry], carried: CarriedChange) -> tup
     return file.path, Sides(base, there.get(file.path) or there.get(home), theirs)
 
 
-def _staged(carried: CarriedChange, conflicts: Iterable[str]) -> dict[str, Entry | None]:
+def staged_files(carried: CarriedChange, conflicts: Iterable[str]) -> dict[str, Entry | None]:
+    """The files of a patch that do not conflict, as it leaves them."""
     staged: dict[str, Entry | None] = {}
     for file, entry in carried.files:
         home = carried.moved.get(file.source_path, file.source_path)
@@ -266,7 +270,7 @@ def _remarks(resolved: Resolved, change: TextChange, below: OverlayTree) -> Iter
         yield f"not in the index, and left out: {path}"
 
 
-def _as_judged(files: Mapping[str, Entry | None], below: OverlayTree) -> Judgement:
+def resolved_judgement(files: Mapping[str, Entry | None], below: OverlayTree) -> Judgement:
     """A resolution as the judgement of a patch that applies."""
     there = entries_of(below, files)
     changes = []

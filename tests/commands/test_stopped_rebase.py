@@ -248,6 +248,23 @@ def test_a_second_rebase_is_told_the_ways_on(series: SmallUpstream, work: Path) 
     assert series.run("status").code == 0
 
 
+def test_all_conflicts_are_listed_with_what_becomes_of_those_before(series: SmallUpstream, tmp_path: Path) -> None:
+    fourth = changed("line three\n", "line 3.0\n", THIRD)
+    kind = Kind({"notes.txt": File(THIRD.encode())}, {"notes.txt": File(fourth.encode())})
+    add_patch(series, "fourth", diff_of(kind, tmp_path / "made-fourth"))
+    third = series.project / "patches/third/patch.toml"
+    third.write_text(third.read_text() + 'requires = ["second"]\n')
+    assert series.run("refresh").code == 0
+    before = files(series.project)
+    planned = series.run("rebase", "--to", "1.1", "--dry-run", "--json")
+    found = {each["patch"]: (each["if_resolved"], each["if_skipped"]) for each in planned.document["conflicts"]}
+    assert found == {"first": (True, True), "third": (True, True), "fourth": (False, True)}
+    told = series.run("rebase", "--to", "1.1", "--dry-run").out
+    assert "conflicts, in the order in which they come out:\n  first (" in told
+    assert "  fourth (both-changed), only where those before are skipped: " in told
+    assert files(series.project) == before
+
+
 def test_a_resolution_is_used_again_and_told(series: SmallUpstream, work: Path) -> None:
     stop(series, work)
     resolve(work, CACHE, RESOLVED)

@@ -38,6 +38,14 @@ def merge_with_markers(base: bytes, ours: bytes, theirs: bytes, labels: tuple[st
     return merged.stdout, merged.code != 0
 
 
+def merge_in_favour(base: bytes, ours: bytes, theirs: bytes) -> bytes:
+    """Merge two texts that were made of a third; where both changed it, the lines of the last text are taken.
+
+    Source: git-merge-file(1).
+    """
+    return _merge_file(base, ours, theirs, "--theirs").stdout
+
+
 def _merge_file(base: bytes, ours: bytes, theirs: bytes, *options: str) -> process.ProcessResult:
     with scratch_folder() as folder:
         for name, content in (("ours", ours), ("base", base), ("theirs", theirs)):
