@@ -6,7 +6,8 @@ import ast
 from typing import TYPE_CHECKING, NamedTuple
 
 from patchtool.textual.edits import Edit
-from patchtool.textual.statement import NoMerge, merge_text
+from patchtool.textual.statement import merge_text
+from patchtool.textual.tokens import NoMerge
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from patchtool.textual.diff import matches
 from patchtool.textual.source import Source
-from patchtool.textual.statement import NoMerge, tokens
+from patchtool.textual.tokens import NoMerge, tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

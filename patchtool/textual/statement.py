@@ -2,172 +2,15 @@
 
 from __future__ import annotations
 
-import ast
-import io
-import tokenize
-from collections import Counter
-from dataclasses import dataclass, replace
-from functools import lru_cache
+from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from patchtool.textual.diff import matches, stretches
+from patchtool.textual.tokens import Bracket, Element, Node, NoMerge, Parser, Token, comments, key_of, rendered
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-_CLOSING = {"(": ")", "[": "]", "{": "}"}
-_LAYOUT = {"NL", "COMMENT", "NEWLINE", "INDENT", "DEDENT", "ENDMARKER"}
-
-
-class NoMerge(Exception):
-    """Both sides changed the same thing in different ways; the message is the explanation."""
-
-
-@lru_cache(maxsize=4096)
-def _string_key(text: str) -> str:
-    """What a string says, whatever its quotes; a formatted string as it is written."""
-    if "f" not in text.partition(text[-1])[0].lower():
-        try:
-            return repr(ast.literal_eval(text))
-        except (SyntaxError, ValueError):
-            pass
-    return text
-
-
-@dataclass(frozen=True)
-class Token:
-    """A token, and the white space and comments before it."""
-
-    text: str
-    pre: str = ""
-
-    @property
-    def key(self) -> str:
-        """Equal for tokens that mean the same: the kind of quotes of a string does not matter."""
-        return _string_key(self.text) if self.text[-1] in "\"'" else self.text
-
-    def render(self) -> str:
-        """Write it with what stands before it."""
-        return self.pre + self.text
-
-
-@dataclass(frozen=True)
-class Bracket:
-    """A pair of brackets with elements between commas."""
-
-    pre: str
-    opening: str
-    elements: tuple[Element, ...]
-    commas: tuple[str, ...]
-    closing: Token
-
-    @property
-    def key(self) -> str:
-        """Equal for brackets that mean the same: a trailing comma matters in a tuple of one only."""
-        single = "," if self.opening == "(" and len(self.elements) == 1 and self.commas else ""
-        return self.opening + ",".join(_key(e) for e in self.elements) + single + self.closing.text
-
-    def render(self) -> str:
-        """Write it with what stands before it."""
-        out = self.pre + self.opening
-        for index, element in enumerate(self.elements):
-            out += _render(element)
-            if index < len(self.commas):
-                out += self.commas[index] + ","
-        return out + self.closing.render()
-
-
-Node = Token | Bracket
-Element = tuple[Node, ...]
-
-
-def _key(element: Sequence[Node]) -> str:
-    return " ".join(node.key for node in element)
-
-
-def _render(element: Sequence[Node]) -> str:
-    return "".join(node.render() for node in element)
-
-
-def tokens(text: str) -> tuple[list[Token], str]:
-    """Split a statement or a header into tokens.
-
-    Args:
-        text: Its text, which need not be a whole program.
-
-    Returns:
-        The tokens, and the text after the last one.
-
-    Raises:
-        NoMerge: If it cannot be split.
-    """
-    starts = [0]
-    for line in text.splitlines(keepends=True):
-        starts.append(starts[-1] + len(line))
-    found: list[Token] = []
-    end = nested = opened = 0
-    try:
-        for token in tokenize.generate_tokens(io.StringIO(text).readline):
-            kind = tokenize.tok_name[token.type]
-            begin, stop = starts[token.start[0] - 1] + token.start[1], starts[token.end[0] - 1] + token.end[1]
-            if kind == "FSTRING_START":
-                opened, nested = (opened if nested else begin), nested + 1
-            elif kind == "FSTRING_END":
-                nested -= 1
-                begin = opened
-            if not nested and kind not in _LAYOUT and stop > begin:
-                found.append(Token(text[begin:stop], text[end:begin]))
-                end = stop
-    except (tokenize.TokenError, SyntaxError, IndexError) as error:
-        if not found or nested or any(t.text in _CLOSING for t in found[-1:]):
-            raise NoMerge(f"it cannot be split into tokens: {error}") from None
-    return found, text[end:]
-
-
-def comments(text: str) -> Counter[str]:
-    """Count the comments in a statement."""
-    found: Counter[str] = Counter()
-    try:
-        for token in tokenize.generate_tokens(io.StringIO(text).readline):
-            if token.type == tokenize.COMMENT:
-                found[token.string] += 1
-    except (tokenize.TokenError, SyntaxError):
-        pass
-    return found
-
-
-class _Parser:
-    def __init__(self, text: str) -> None:
-        self.tokens, self.rest = tokens(text)
-        self.at = 0
-
-    def nodes(self, closing: str = "") -> list[Node]:
-        out: list[Node] = []
-        while self.at < len(self.tokens):
-            token = self.tokens[self.at]
-            if closing and token.text in {closing, ","}:
-                return out
-            self.at += 1
-            out.append(self.bracket(token) if token.text in _CLOSING else token)
-        if closing:
-            raise NoMerge("its brackets are not balanced")
-        return out
-
-    def bracket(self, opening: Token) -> Bracket:
-        elements: list[Element] = []
-        commas: list[str] = []
-        while True:
-            element = self.nodes(_CLOSING[opening.text])
-            if self.at >= len(self.tokens):
-                raise NoMerge("its brackets are not balanced")
-            if element:
-                elements.append(tuple(element))
-            token = self.tokens[self.at]
-            self.at += 1
-            if token.text != ",":
-                return Bracket(opening.pre, opening.text, tuple(elements), tuple(commas), token)
-            commas.append(token.pre)
 
 
 def merge_text(base: str, patched: str, target: str, *, unordered: bool = False) -> str:
@@ -185,27 +28,27 @@ def merge_text(base: str, patched: str, target: str, *, unordered: bool = False)
     Raises:
         NoMerge: If both changed the same place, or what stands around an edit is gone.
     """
-    parsers = [_Parser(text) for text in (base, patched, target)]
+    parsers = [Parser(text) for text in (base, patched, target)]
     merged = _nodes(*(parser.nodes() for parser in parsers), unordered=unordered)
-    text = _render(merged) + parsers[2].rest
+    text = rendered(merged) + parsers[2].rest
     if (comments(patched) - comments(base)) - (comments(text) - comments(target)):
         raise NoMerge("the patch adds a comment in a statement that upstream changed")
     return text
 
 
 def _nodes(base: Sequence[Node], patched: Sequence[Node], target: Sequence[Node], *, unordered: bool) -> list[Node]:
-    if _key(patched) in {_key(base), _key(target)}:
+    if key_of(patched) in {key_of(base), key_of(target)}:
         return list(target)
     to_patched, to_target = _aligned(base, patched), _aligned(base, target)
     out: list[Node] = []
     for s in stretches(to_patched, to_target, (len(base), len(patched), len(target))):
         old, ours, theirs = base[s.o0 : s.o1], patched[s.p0 : s.p1], target[s.n0 : s.n1]
-        if _key(old) == _key(theirs):
-            out += ours if _key(old) != _key(ours) else theirs
-        elif _key(ours) in {_key(old), _key(theirs)}:
+        if key_of(old) == key_of(theirs):
+            out += ours if key_of(old) != key_of(ours) else theirs
+        elif key_of(ours) in {key_of(old), key_of(theirs)}:
             out += theirs
         else:
-            raise NoMerge(f"the patch has `{_key(ours)[:50]}` where upstream has `{_key(theirs)[:50]}`")
+            raise NoMerge(f"the patch has `{key_of(ours)[:50]}` where upstream has `{key_of(theirs)[:50]}`")
         if s.o1 < len(base):
             out.append(_node(base[s.o1], patched[s.p1], target[s.n1], unordered=unordered))
     return out
@@ -265,14 +108,14 @@ def _elements(
     out: list[Element] = []
     for s in stretches(to_patched, to_target, (len(base), len(patched), len(target))):
         old, ours, theirs = base[s.o0 : s.o1], patched[s.p0 : s.p1], target[s.n0 : s.n1]
-        keys = [[_key(e) for e in side] for side in (old, ours, theirs)]
+        keys = [[key_of(e) for e in side] for side in (old, ours, theirs)]
         if keys[1] in (keys[0], keys[2]):
             out += theirs
         elif keys[0] == keys[2]:
             out += _styled(ours, target)
         elif not old and (unordered or all(element_name(e) for e in [*ours, *theirs])):
             out += theirs
-            out += _styled([e for e in ours if _key(e) not in keys[2]], target)
+            out += _styled([e for e in ours if key_of(e) not in keys[2]], target)
         else:
             raise NoMerge(f"both change `{', '.join(keys[0] or keys[1])[:60]}`")
         if s.o1 < len(base):
@@ -282,7 +125,7 @@ def _elements(
 
 def _aligned_elements(old: Sequence[Element], new: Sequence[Element]) -> dict[int, int]:
     """Pair equal elements; between them those of one name; and where as many are left on both sides, each in turn."""
-    pairs = dict(matches([_key(e) for e in old], [_key(e) for e in new]))
+    pairs = dict(matches([key_of(e) for e in old], [key_of(e) for e in new]))
     corners = [(-1, -1), *sorted(pairs.items()), (len(old), len(new))]
     for (i0, j0), (i1, j1) in pairwise(corners):
         ours, theirs = range(i0 + 1, i1), range(j0 + 1, j1)

@@ -11,7 +11,8 @@ from patchtool.textual.diff import matches, stretches
 from patchtool.textual.edits import COSMETIC, Edit
 from patchtool.textual.items import indented
 from patchtool.textual.shape import documentation_shape, header_shape
-from patchtool.textual.statement import NoMerge, merge_text
+from patchtool.textual.statement import merge_text
+from patchtool.textual.tokens import NoMerge
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence

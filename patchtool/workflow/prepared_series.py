@@ -48,37 +48,52 @@ def bound(session: Session, patches: Sequence[PatchInfo] | None = None) -> tuple
     for info in session.project.patches:
         keys[info.name] = digest.hexdigest()
         digest.update(f"{info.name} {info.digest}\n".encode())
+    later = _later_digests(session)
     known = recorded_resolutions(session.store.git)
     return tuple(
-        _bound(session, info, keys[info.name], known.get(info.name)) if info.is_text else info for info in chosen
+        _bound(session, info, f"{keys[info.name]} {later[info.name]}".strip(), known.get(info.name))
+        if info.is_text
+        else info
+        for info in chosen
     )
 
 
-def _bound(session: Session, info: PatchInfo, below: str, known: Resolutions | None) -> PatchInfo:
+def _bound(session: Session, info: PatchInfo, others: str, known: Resolutions | None) -> PatchInfo:
     base = base_of(session, info)
-    later = _later_patches(session, base, info)
-    key = " ".join([base.key, below, *(other.digest for other in later), *([known.key] if known else [])])
-    read_later = partial(_later_changes, session, base, info, later) if later else tuple
+    key = " ".join([base.key, others, *([known.key] if known else [])])
     read = partial(_change_of, session, base, info.name)
+    read_later = partial(_later_changes, session, base, info.name)
     return info._replace(text=TextSource(key, read, read_later, known.of if known else None))
 
 
-def _later_patches(session: Session, base: Release, info: PatchInfo) -> list[PatchInfo]:
-    """The text patches after one that change its files and were made for the same release."""
-    patches = session.project.patches
-    at = next((n for n, other in enumerate(patches, 1) if other.name == info.name), len(patches))
-    own = set(info.targets)
-    return [p for p in patches[at:] if p.is_text and own.intersection(p.targets) and base_of(session, p) == base]
+def _later_digests(session: Session) -> dict[str, str]:
+    """A digest, by name, of the text patches after each that `_later_changes` reads; empty where there are none."""
+    found: dict[str, str] = {}
+    last: dict[tuple[str, str], str] = {}
+    for info in reversed([info for info in session.project.patches if info.is_text]):
+        places = [(base_of(session, info).key, path) for path in info.targets]
+        found[info.name] = " ".join(last[place] for place in places if place in last)
+        digest = hashlib.sha256(f"{info.digest} {found[info.name]}".encode()).hexdigest()
+        last |= dict.fromkeys(places, digest)
+    return found
 
 
-def _later_changes(
-    session: Session, base: Release, info: PatchInfo, later: Sequence[PatchInfo]
-) -> Sequence[LaterChange]:
-    """What later patches do to the files of one, on what it left there, as far as they apply to that exactly."""
+def _later_changes(session: Session, base: Release, name: str) -> Sequence[LaterChange]:
+    """What the text patches after one that were made for the same release do to its files.
+
+    That is found on what it left there, without what may be between them, as far as their diffs apply to that exactly.
+    """
     from patchtool.adapters.git.patch_index import open_patch_index  # late: only a series with text patches needs it
 
-    change = _change_of(session, base, info.name)
+    change = _change_of(session, base, name)
+    patches = session.project.patches
+    at = next(n for n, info in enumerate(patches, 1) if info.name == name)
+    paths = {path for file in change.files for path in (file.path, file.source_path)}
+    later = [info for info in patches[at:] if info.is_text and paths.intersection(info.targets)]
+    later = [info for info in later if base_of(session, info) == base]
     found: list[LaterChange] = []
+    if not later:
+        return found
     with open_patch_index(session.store.path) as index:
         index.put({f.path: None if f.patched is None else (f.patched_mode, f.patched) for f in change.files})
         for other in later:
