@@ -8,7 +8,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from patchtool.domain.draft import Draft, FileChange
-    from patchtool.domain.patch import Diagnostic, Judgement, Mismatch, PatchInfo
+    from patchtool.domain.mismatch import Mismatch
+    from patchtool.domain.patch import Diagnostic, Judgement, PatchInfo
     from patchtool.domain.release import Release
 
 

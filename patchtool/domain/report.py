@@ -10,7 +10,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from patchtool.domain import document_parts
-    from patchtool.domain.patch import Mismatch, PatchReport
+    from patchtool.domain.mismatch import Mismatch
+    from patchtool.domain.patch import PatchReport
     from patchtool.domain.rebase import RebasePlan
     from patchtool.domain.release import Release
     from patchtool.domain.survey import Survey

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from patchtool.domain.objects import MISSING, blob_id
-from patchtool.domain.patch import Candidate, Change, GoalEvidence, Judgement, Mismatch, PatchInfo, Site
+from patchtool.domain.patch import Candidate, Change, GoalEvidence, Judgement, PatchInfo, Site
 from patchtool.domain.ports import Tree
 from patchtool.domain.release import Release
 from patchtool.domain.state import State
@@ -83,12 +83,12 @@ def _deep_place(info: PatchInfo, tree: Tree) -> str | None:
 def _judge(
     info: PatchInfo, patch: type[SemanticPatch], tree: Tree, release: Release | None, nearest: bool
 ) -> Judgement:
-    rules, info = _located(info, patch, tree)
-    targets = _read_targets(info, rules, tree, release)
+    rules, info = located_rules(info, patch, tree)
+    targets = read_targets(info, rules, tree, release)
     if isinstance(targets, Judgement):
         return targets
     kinds = RecordedKinds(patch.kinds, info.kinds, info.source_file)
-    verdicts = _examine_all(patch, rules, targets.sources, kinds)
+    verdicts = examine_all(patch, rules, targets.sources, kinds)
     files = WholeFiles.of(info, tree)
     decision = files.decide(decide(verdicts, independent=patch.independent), only=not rules)
     judgement = _judgement(decision, verdicts)
@@ -120,7 +120,7 @@ def _judge(
     return _look_up_imports(judgement, written, targets, tree, info.root)
 
 
-def _located(info: PatchInfo, patch: type[SemanticPatch], tree: Tree) -> tuple[list[Rule], PatchInfo]:
+def located_rules(info: PatchInfo, patch: type[SemanticPatch], tree: Tree) -> tuple[list[Rule], PatchInfo]:
     """The rules with the files that they are about in this tree."""
     rules = with_targets(patch, info)
     if not info.at:
@@ -128,31 +128,6 @@ def _located(info: PatchInfo, patch: type[SemanticPatch], tree: Tree) -> tuple[l
     path, _, symbol = info.at.rpartition(":")
     rules = [replace(rule, target=path, scope=_relocated(rule.scope, symbol)) for rule in rules]
     return rules, info._replace(targets=(path, *info.added, *info.deleted))
-
-
-def mismatches(info: PatchInfo, patch: type[SemanticPatch], tree: Tree, release: Release | None) -> list[Mismatch]:
-    """Tell what keeps each rule of a loaded patch, and each goal, from being found.
-
-    Args:
-        info: Its metadata.
-        patch: The patch.
-        tree: The tree.
-        release: Which release that is, where known.
-
-    Raises:
-        Exception: Whatever the patch's own code raises.
-    """
-    from patchtool.semantic.judging.why_not import why_not  # late: for `explain --why-not` only
-
-    def compared() -> list[Mismatch]:
-        rules, where = _located(info, patch, tree)
-        targets = _read_targets(where, rules, tree, release)
-        if isinstance(targets, Judgement):
-            return [Mismatch(rule.name, "site", targets.detail) for rule in rules]
-        verdicts = _examine_all(patch, rules, targets.sources, RecordedKinds(patch.kinds, info.kinds, info.source_file))
-        return [found for v in verdicts for found in why_not(v, targets.sources[v.rule.target])]
-
-    return with_stack_for_depth(compared)
 
 
 def _render(
@@ -176,7 +151,7 @@ def _render(
         judgement = check_outside_readers(decision.write, after, tree, judgement, root=files.root)
     except CannotWrite as error:
         return judgement.with_state(State.CONFLICT, error.reason, error.detail)
-    outcome = decide(_examine_all(patch, rules, after, kinds), independent=patch.independent)
+    outcome = decide(examine_all(patch, rules, after, kinds), independent=patch.independent)
     if outcome.state is not State.LANDED:
         detail = f"after writing: {outcome.detail or outcome.state.value}"
         return judgement.with_state(State.CONFLICT, "result-not-landed", detail)
@@ -226,7 +201,7 @@ def _relocated(scope: str, symbol: str) -> str:
     return ".".join(new + scope.split(".")[len(new) :])
 
 
-def _examine_all(
+def examine_all(
     patch: type[SemanticPatch], rules: Sequence[Rule], sources: dict[str, Source], kinds: RecordedKinds
 ) -> list[RuleVerdict]:
     """Examine every rule; names that one rule finds are used by the next."""
@@ -248,7 +223,7 @@ def _as_renamed(rule: Rule, rules: Sequence[Rule], source: Source) -> Rule:
     return replace(rule, scope=scope) if lost else rule
 
 
-def _read_targets(info: PatchInfo, rules: Sequence[Rule], tree: Tree, release: Release | None) -> Targets | Judgement:
+def read_targets(info: PatchInfo, rules: Sequence[Rule], tree: Tree, release: Release | None) -> Targets | Judgement:
     """Read and parse the targets, or judge the patch where that is impossible; a file that moved is found by symbol."""
     sources: dict[str, Source] = {}
     moved: dict[str, str] = {}

@@ -7,12 +7,13 @@ from collections.abc import Sequence
 
 from patchtool.domain.draft import Draft, FileChange
 from patchtool.domain.errors import EnvironmentFault
-from patchtool.domain.patch import Diagnostic, Judgement, Mismatch, PatchInfo
+from patchtool.domain.mismatch import Mismatch
+from patchtool.domain.patch import Diagnostic, Judgement, PatchInfo
 from patchtool.domain.ports import Tree
 from patchtool.domain.release import Release
 from patchtool.domain.state import State
 from patchtool.semantic.author_code import CodemodEnded
-from patchtool.semantic.judge import judge_patch, mismatches
+from patchtool.semantic.judge import judge_patch
 from patchtool.semantic.language.depth import with_stack_for_depth
 from patchtool.semantic.load import CodemodError, load_codemod
 
@@ -66,6 +67,8 @@ class SemanticKind:
 
     def why_not(self, info: PatchInfo, tree: Tree, release: Release | None) -> list[Mismatch]:
         """Tell what keeps each rule of a codemod that can be judged, and each goal, from being found."""
+        from patchtool.semantic.compare import mismatches
+
         return mismatches(info, load_codemod(info.source_file), tree, release)
 
     def check(self, info: PatchInfo) -> list[Diagnostic]:

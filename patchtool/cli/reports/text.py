@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from patchtool.domain.errors import PatchtoolError
-    from patchtool.domain.patch import Mismatch, PatchReport
+    from patchtool.domain.mismatch import Mismatch
+    from patchtool.domain.patch import PatchReport
     from patchtool.domain.report import Report
 
 COLORS = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
-from patchtool.domain.patch import Mismatch
+from patchtool.domain.mismatch import Mismatch
 from patchtool.semantic.judging.examine import RuleVerdict
 from patchtool.semantic.judging.similarity import Query, Unit, most_similar, units_of
 from patchtool.semantic.language.source import Source

@@ -4,8 +4,10 @@ import textwrap
 
 import pytest
 
-from patchtool.domain.patch import Mismatch, PatchInfo
-from patchtool.semantic.judge import judge_files, mismatches
+from patchtool.domain.mismatch import Mismatch
+from patchtool.domain.patch import PatchInfo
+from patchtool.semantic.compare import mismatches
+from patchtool.semantic.judge import judge_files
 from patchtool.semantic.load import load_draft
 from patchtool.semantic.vocabulary.patch import SemanticPatch
 
