@@ -11,6 +11,7 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import pytest
 import trustme
 
@@ -184,6 +185,104 @@ def test_hostile_page_is_refused_in_little_memory(index: Index, name: str) -> No
 )  # fmt: skip
 def test_malformed_html_lists_nothing(text: str) -> None:
     assert read_page(text.encode(), HTML[1], "https://index/simple/sglang/", str).artifacts == []
+
+
+EVIL = f'<a href="https://evil/{NAME}#sha256={"6" * 64}">{NAME}</a>'
+BASE = '<base href="https://evil/">'
+NOT_LINKS = {
+    "link-in-a-script": f"<script>document.write('{EVIL}')</script>",
+    "link-in-a-script-that-does-not-end": f"{GOOD_LINK}<script>{EVIL}",
+    "link-in-a-script-of-capitals": f"<SCRIPT>{EVIL}</sCrIpT>",
+    "link-in-a-style": f"<style>/* {EVIL} */</style>",
+    "link-in-a-comment": f"<!-- {EVIL} -->",
+    "link-in-a-character-section": f"<![CDATA[{EVIL}]]>",
+    "link-in-an-attribute": f"<p title='{EVIL}'></p>",
+    "link-that-is-escaped": EVIL.replace("<", "&lt;"),
+    "link-without-an-address": f"<a>{NAME}</a>",
+    "link-with-an-empty-name": f'<a href="https://evil/{NAME}"></a>',
+    "link-that-another-link-begins-in": f'<a href="https://evil/{NAME}">{GOOD_LINK}</a>',
+    "link-of-a-megabyte": f'<a x="{"a" * 1_000_000}" href="https://evil/{NAME}">{NAME}</a>',
+    "link-of-many-attributes": f'<a {"a=b " * 100_000} href="https://evil/{NAME}">{NAME}</a>',
+    "link-with-a-name-of-a-megabyte": f'<a href="https://evil/x">sglang-{"9" * 1_000_000}-py3-none-any.whl</a>',
+    "address-of-escaped-file": f'<a href="&#102;ile:///etc/passwd">{NAME}</a>',
+    "address-of-file-with-a-tab": f'<a href="fi&#9;le:///etc/passwd">{NAME}</a>',
+    "address-of-script-with-a-line-break": f'<a href="java&#10;script:x">{NAME}</a>',
+    "address-of-file-behind-a-space": f'<a href=" file:///etc/passwd">{NAME}</a>',
+    "address-of-file-behind-nul": f'<a href="\0file:///etc/passwd">{NAME}</a>',
+    "address-with-a-port-that-is-none": f'<a href="https://evil:99999/x">{NAME}</a>',
+    "address-with-a-negative-port": f'<a href="https://evil:-1/x">{NAME}</a>',
+    "base-in-a-comment": f"<!-- {BASE} -->",
+    "base-in-a-script": f"<script>'{BASE}'</script>",
+    "base-of-an-attribute": f"<p title='{BASE}'></p>",
+    "entities-of-entities": "<!DOCTYPE x [" + '<!ENTITY b "&a;&a;&a;&a;">' * 10_000 + "]>&b;",
+    "page-that-leads-elsewhere": '<meta http-equiv="refresh" content="0; url=https://evil/">',
+    "name-with-a-right-to-left-mark": f'<a href="https://evil/x">{NAME[:6]}\u202e{NAME[6:]}</a>',
+    "name-of-other-digits": '<a href="https://evil/x">sglang-\uff11.2.3-py3-none-any.whl</a>',
+}
+"""What must not become a link, nor change the good one beside it."""
+
+
+@pytest.mark.parametrize("name", NOT_LINKS)
+def test_what_is_no_link_lists_nothing_and_changes_no_other(name: str) -> None:
+    text = NOT_LINKS[name] if GOOD_LINK in NOT_LINKS[name] else NOT_LINKS[name] + GOOD_LINK
+    (found,) = read_page(text.encode(), HTML[1], f"https://index{PAGE}", str).artifacts
+    assert (found.url, found.sha256, found.yanked) == (f"https://index/files/{NAME}", DIGEST, False)
+
+
+@pytest.mark.parametrize(
+    ("attributes", "url", "digest"),
+    [
+        (f'href="one#sha256={"1" * 64}" href="https://evil/two"', "one", "1" * 64),
+        (f'href="one#notsha256={"1" * 64}"', "one", None),
+        (f'href="one?sha256={"1" * 64}"', f"one?sha256={'1' * 64}", None),
+        (f'href="one#md5={"1" * 32}&sha256={"2" * 64}"', "one", "2" * 64),
+        (f'href="one#sha256={"1" * 64}&sha256={"2" * 64}"', "one", "1" * 64),
+    ],
+    ids=["two-addresses", "another-digest", "digest-in-the-query", "two-kinds", "two-digests"],
+)
+def test_link_is_read_as_installers_read_it(attributes: str, url: str, digest: str | None) -> None:
+    page = f"<a {attributes}>{NAME}</a>".encode()
+    (found,) = read_page(page, HTML[1], f"https://index{PAGE}", str).artifacts
+    assert (found.url, found.sha256) == (f"https://index{PAGE}{url}", digest)
+
+
+def test_reason_of_a_yanked_file_may_be_long_and_stays_one() -> None:
+    page = f'<a href="one" data-yanked="\x1b[2J{"x" * 5000}">{NAME}</a>'.encode()
+    (found,) = read_page(page, HTML[1], f"https://index{PAGE}", str).artifacts
+    assert (found.yanked, found.yanked_reason.isprintable(), len(found.yanked_reason) <= 300) == (True, True, True)
+
+
+DOCUMENTS = {
+    "address-twice": (f'{{"filename": "{NAME}", "url": "x", "url": "file:///etc/passwd", "hashes": {{}}}}', 0),
+    "size-of-thousands-of-digits": (f'{{"filename": "{NAME}", "url": "x", "hashes": {{}}, "size": 1{"0" * 5000}}}', 0),
+    "size-that-is-a-fraction": (f'{{"filename": "{NAME}", "url": "x", "hashes": {{}}, "size": 1.5}}', 0),
+    "yanked-that-is-a-list": (f'{{"filename": "{NAME}", "url": "x", "hashes": {{}}, "yanked": ["x"]}}', 0),
+    "many-hashes": (json.dumps({**GOOD, "url": "x", "hashes": {str(n): "x" for n in range(10_000)}}), 1),
+    "unknown-members": (json.dumps({**GOOD, "url": "x", "hashes": {}, "core-metadata": {"a": []}, "provenance": 5}), 1),
+    "hash-of-capitals": (json.dumps({**GOOD, "url": "x", "hashes": {"SHA256": DIGEST}}), 1),
+}
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_hostile_json_costs_its_entry(name: str) -> None:
+    entry, listed = DOCUMENTS[name]
+    body = f'{{"meta": {{"api-version": "1.0"}}, "files": [{entry}, {json.dumps(GOOD)}]}}'
+    page = read_page(body.encode(), JSON, f"https://index{PAGE}", str)
+    assert (len(page.artifacts), page.left_out) == (1 + listed, 1 - listed)
+    assert (page.artifacts[-1].url, page.artifacts[-1].sha256) == (f"https://index/files/{NAME}", DIGEST)
+    assert {artifact.sha256 for artifact in page.artifacts[:-1]} <= {None}, "a hash of another kind is none"
+
+
+@pytest.mark.parametrize(
+    "body",
+    ["\ufeff{}", "{}{}", '{"meta": [], "files": []}', '{"files": []}', '{"meta": {"api-version": "1.0"}, "files": {}}',
+     '{"meta": {"api-version": null}, "files": []}', '{"meta": {"api-version": "10.0"}, "files": []}', "NaN", ""],
+    ids=["mark", "two-documents", "meta", "no-meta", "files", "no-version", "version-10", "number", "empty"],
+)  # fmt: skip
+def test_json_of_another_kind_is_refused(body: str) -> None:
+    for encoding in ("utf-8", "utf-16"):
+        with pytest.raises((ValueError, msgspec.MsgspecError)):
+            read_page(body.encode(encoding), JSON, f"https://index{PAGE}", str)
 
 
 def test_files_larger_than_stated_are_not_received(index: Index, tmp_path: Path) -> None:

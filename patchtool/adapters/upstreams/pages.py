@@ -27,9 +27,10 @@ ACCEPT = f"{JSON}, {HTML[0]};q=0.2, {HTML[1]};q=0.01"
 _ARTIFACTS = (".whl", ".tar.gz")
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _MOST_LEFT_OUT = 1000
-_LONGEST_TAG = 2048
+_LONGEST_TAG = 8192
 _LONGEST_REASON = 300
 _TAG = re.compile(r"<(?P<name>!--|!|/?[a-zA-Z]+)")
+_TEXT_ONLY = {"script": re.compile("</script", re.IGNORECASE), "style": re.compile("</style", re.IGNORECASE)}
 _MARKUP = re.compile("<[^<>]*>")
 _STOP = re.compile("[>\"']")
 _ATTRIBUTE = re.compile(r"""([^\s=>"'/]+)(?:\s*=\s*("[^"]*"|'[^']*'|[^\s>]+))?""")
@@ -103,6 +104,7 @@ def _artifact(entry: _Entry, base: str, *, local: bool) -> Artifact | None:
     """None for a name that is no file name, and for a link to anything but the network."""
     try:
         parts = urlsplit(urljoin(urljoin(base, entry.base), entry.url))
+        _ = parts.port  # raises for a number that is none
     except ValueError:
         return None
     allowed = ("http", "https", "file") if local else ("http", "https")
@@ -139,8 +141,8 @@ def _reason(*, yanked: bool | str) -> str | None:
     return yanked if isinstance(yanked, str) else "" if yanked else None
 
 
-def _links(text: str) -> Iterator[_Entry]:
-    """Each link with its text as the file name, in one pass."""
+def _links(text: str) -> Iterator[_Entry | None]:
+    """Each link with its text as the file name, in one pass; None for one that has no address, or is too long."""
     base, link, at = "", None, 0
     while (found := _TAG.search(text, at)) is not None:
         at = _end(text, found)
@@ -150,18 +152,26 @@ def _links(text: str) -> Iterator[_Entry]:
         name = found["name"].lower()
         if name == "/a" and link is not None:
             words = _MARKUP.sub("", text[link[1] : found.start()][:_LONGEST_TAG])
-            yield _link(link[0], unescape(words).strip(), base)
+            yield _link(link[0], unescape(words).strip(), base) if "href" in link[0] else None
             link = None
+        elif name in _TEXT_ONLY:
+            close = _TEXT_ONLY[name].search(text, at)
+            if close is None:
+                return
+            at = close.start()
         elif name in ("a", "base"):
             pairs = _ATTRIBUTE.findall(tag[found.end() - found.start() : -1])
-            attributes = {key.lower(): unescape(value.strip("\"'")) for key, value in pairs}
+            attributes: dict[str, str] = {}
+            for key, value in pairs:  # of two attributes of a name the first counts, as in browsers
+                attributes.setdefault(key.lower(), unescape(value.strip("\"'")))
             base = attributes.get("href", "") if name == "base" and not base else base
             link = (attributes, at) if name == "a" else link
 
 
 def _link(attributes: Mapping[str, str], filename: str, base: str) -> _Entry:
     href, _, fragment = attributes.get("href", "").partition("#")
-    sha256 = fragment.partition("sha256=")[2].partition("&")[0]
+    digests = (part.partition("=")[::2] for part in fragment.split("&"))
+    sha256 = next((value for name, value in digests if name == "sha256"), "")
     return _Entry(filename, href, sha256, None, attributes.get("data-yanked"), base)
 
 

@@ -109,7 +109,10 @@ def updated(
     changes: Mapping[str, tuple[RecordEntry, RecordEntry]],
     places: Mapping[str, tuple[int, str]] = MappingProxyType({}),
 ) -> bytes:
-    """The content of a ``RECORD`` with changed entries; see `update_record`. Every other byte stays."""
+    """The content of a ``RECORD`` with changed entries; see `update_record`. Every other byte stays.
+
+    Where the last line has no newline, the last line afterwards has none.
+    """
     lines, listed = [], set()
     for line in content.splitlines(keepends=True):
         name, entry = next(_parsed(line, changes), ("", RecordEntry()))
@@ -120,11 +123,15 @@ def updated(
         if line:
             lines.append(line)
     added = {name: after for name, (before, after) in changes.items() if not before.hash and after.hash}
-    _insert(lines, {name: entry for name, entry in added.items() if name not in listed}, places)
-    return b"".join(lines)
+    ending = "\r\n" if content.partition(b"\n")[0].endswith(b"\r") else "\n"
+    _insert(lines, {name: entry for name, entry in added.items() if name not in listed}, places, ending)
+    joined = b"".join(lines)
+    return joined if not content or content.endswith(b"\n") else joined.removesuffix(ending.encode())
 
 
-def _insert(lines: list[bytes], entries: Mapping[str, RecordEntry], places: Mapping[str, tuple[int, str]]) -> None:
+def _insert(
+    lines: list[bytes], entries: Mapping[str, RecordEntry], places: Mapping[str, tuple[int, str]], ending: str
+) -> None:
     """Insert lines: one that was here before where it was, with its own bytes; others at the end."""
     back = []
     for name, entry in entries.items():
@@ -135,13 +142,13 @@ def _insert(lines: list[bytes], entries: Mapping[str, RecordEntry], places: Mapp
     for number, _, line in sorted(back):
         lines.insert(number, line)
     added = StringIO(newline="")
-    writer = csv.writer(added, lineterminator="\r\n" if lines and lines[0].endswith(b"\r\n") else "\n")
+    writer = csv.writer(added, lineterminator=ending)
     for name in sorted(entries.keys() - {name for _, name, _ in back}):
         writer.writerow([name, *entries[name]])
     lines.append(added.getvalue().encode())
     for number, line in enumerate(lines[:-1]):
         if not line.endswith(b"\n") and any(lines[number + 1 :]):
-            lines[number] = line + b"\n"
+            lines[number] = line + ending.encode()
 
 
 def _records(base: Path, package: Package) -> Iterator[tuple[Path, bytes]]:
