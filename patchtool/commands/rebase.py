@@ -24,7 +24,7 @@ from patchtool.domain.report import Report
 from patchtool.domain.state import Proof, State
 from patchtool.workflow.acquire import ArtifactHashes, artifact_hashes
 from patchtool.workflow.carried_patches import carry_patches
-from patchtool.workflow.conflict_forecast import forecast
+from patchtool.workflow.conflict_forecast import Forecast, forecast
 from patchtool.workflow.conflicts import Taken, first_stuck, take_resolution
 from patchtool.workflow.drift import with_drifts
 from patchtool.workflow.lock_comparison import accept, compare_with_lock, record
@@ -111,15 +111,19 @@ def resume(session: Session, *, skip: bool, accepted: Sequence[str], reason: str
     """
     git = _stopped(session).git
     session = replace(session, git=GitSource(*git)) if git else session
-    with session.changing("rebase"):
+    with session.changing("rebase") as project:
         stopped = _stopped(session)
         if skip and not stopped.patch:
             raise InputError("there is no patch to skip: none needs you", hint="patchtool rebase --continue")
         if skip:
             stopped = replace(stopped, skipped=(*stopped.skipped, stopped.patch), patch="")
         merged = (*stopped.accepted, *(name for name in accepted if name not in stopped.accepted))
+        release = Release.parse(stopped.to)
+        written = project.lock.releases.get(release) if project.pin.release == release else None
+        if written is not None:  # by a run that was killed before it could say so
+            merged = tuple(n for n in merged if n not in written.patches or not written.patches[n].accepted)
         stopped = replace(stopped, accepted=merged, reason=reason or stopped.reason, at=(*stopped.at, *at))
-        return _move(session, Release.parse(stopped.to), stopped, dry_run=False)
+        return _move(session, release, stopped, dry_run=False)
 
 
 def abort(session: Session) -> Report:
@@ -220,13 +224,19 @@ def _move(session: Session, release: Release, wanted: StoppedRebase, *, dry_run:
         write_stopped(session.store, project.root, replace(wanted, patch="", ready=True))
     absent = missing if wanted.require_proof else ()
     headline = _headline(plan, code, written, dry_run=dry_run, missing=absent, resumed=bool(wanted.tip))
-    if dry_run and (listed_conflicts := forecast(session, stored, rendering)):
-        document = [each.to_json() for each in listed_conflicts]
-        lines = ["conflicts, in the order in which they come out:", *map(str, listed_conflicts)]
-        report = report._replace(
-            text="".join(f"{line}\n" for line in lines), extra={**report.extra, "conflicts": document}
-        )
-    return report._replace(headline=headline, extra={**report.extra, "written": written})
+    if (stuck := first_stuck(rendering)) is not None and stuck.info.is_text:
+        name = stuck.info.name
+        headline += f"\npatchtool rebase --to … --work DIR stops at {name}, to resolve it or to leave it out"
+    report = report._replace(headline=headline, extra={**report.extra, "written": written})
+    return _with_conflicts(report, forecast(session, stored, rendering)) if dry_run else report
+
+
+def _with_conflicts(report: Report, conflicts: Sequence[Forecast]) -> Report:
+    if not conflicts:
+        return report
+    lines = ["conflicts, in the order in which they come out:", *map(str, conflicts)]
+    listed = [each.to_json() for each in conflicts]
+    return report._replace(text="".join(f"{line}\n" for line in lines), extra={**report.extra, "conflicts": listed})
 
 
 def _locate(patches: Sequence[PatchInfo], at: Sequence[str]) -> tuple[PatchInfo, ...]:

@@ -260,6 +260,7 @@ def test_all_conflicts_are_listed_with_what_becomes_of_those_before(series: Smal
     found = {each["patch"]: (each["if_resolved"], each["if_skipped"]) for each in planned.document["conflicts"]}
     assert found == {"first": (True, True), "third": (True, True), "fourth": (False, True)}
     told = series.run("rebase", "--to", "1.1", "--dry-run").out
+    assert "patchtool rebase --to … --work DIR stops at first, to resolve it or to leave it out" in told
     assert "conflicts, in the order in which they come out:\n  first (" in told
     assert "  fourth (both-changed), only where those before are skipped: " in told
     assert files(series.project) == before
@@ -323,9 +324,17 @@ def test_a_drift_is_accepted_on_the_way(series: SmallUpstream, work: Path) -> No
     assert drift.code == 1, drift.out
     assert "patchtool rebase --continue --accept PATCH" in drift.out
     assert series.run("rebase", "--skip").code == 2
+    (record,) = (series.folder / "store/stopped").iterdir()
+    stopped = record.read_bytes()
     done = series.run("rebase", "--continue", "--accept", "second", "--reason", "seen")
     assert done.code == 0, done.out + done.err
     assert set(series.run("status", "--json").states().values()) == {"applied"}
+    written = files(series.project)
+    record.write_bytes(stopped)  # as if the run was killed before it could remove it
+    again = series.run("rebase", "--continue", "--accept", "second", "--reason", "seen")
+    assert (again.code, "nothing to do" in again.out) == (0, True), again.out + again.err
+    assert files(series.project) == written
+    assert not record.exists()
 
 
 def test_a_series_that_changed_meanwhile_is_not_taken_for_the_one_that_stopped(
