@@ -294,7 +294,7 @@ def test_tree_of_unknown_release_is_noted(cli: CommandLine, tmp_path: Path, cont
     tree = checkout(tmp_path / "untagged", contents, tag=None)
     answer = cli("status", "--tree", tree, "--json")
     # what was not there before a release is not told from what has landed where the release is not known
-    states = {**dict.fromkeys(APPLIED, "not-applied"), "mtp_commit_first_step": "landed"}
+    states = {**dict.fromkeys(APPLIED, "not-applied"), "mtp_commit_first_step": "landed", "spec_state_layout": "landed"}
     assert (answer.code, answer.states) == (1, states)
     assert answer.document["upstream"]["release"] is None
     assert "this tree does not say which release it is" in answer.document["notes"]

@@ -26,7 +26,7 @@ _COMMON = {
     "max_total_tokens": 512,
     "max_running_requests": 4,
     "max_mamba_cache_size": 16,
-    "chunked_prefill_size": 256,
+    "chunked_prefill_size": INTERVAL,
     "mem_fraction_static": 0.5,
     "disable_overlap_schedule": True,
     "random_seed": 1,

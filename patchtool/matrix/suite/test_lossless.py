@@ -70,14 +70,14 @@ def test_graph_with_padding() -> None:
     assert_lossless(speculate(graph=True, sizes=PADDED))
 
 
-@matrix_test(needs=("mtp_tracking",), mode="eager")
+@matrix_test(needs=("mtp_tracking", "spec_state_layout"), mode="eager")
 def test_reuse_of_a_tracked_state() -> None:
     run = speculate(graph=False)
     for index in range(len(PROMPTS)):
         assert_same_token_after_reuse(run, index)
 
 
-@matrix_test(needs=("ssm_index_layout", "mtp_tracking"), mode="graph")
+@matrix_test(needs=("ssm_index_layout", "mtp_tracking", "spec_state_layout"), mode="graph")
 def test_reuse_of_a_tracked_state_from_padded_graphs() -> None:
     run = speculate(graph=True, sizes=PADDED)
     assert_lossless(run)

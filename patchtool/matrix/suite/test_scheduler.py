@@ -17,12 +17,15 @@ from patchtool.emulation.upstream import UnsupportedReleaseError
 
 LONG = tuple((7 * n * n + 13 * n + 5) % 251 for n in range(50))
 """A prompt whose tracked state falls between verify steps."""
+CHUNKED = tuple((5 * n * n + 11 * n + 3) % 251 for n in range(INTERVAL + 26))
 PROMPTS = {"long": LONG, "middle": (11, 2, 60, 33, 8, 1, 44), "short": (50, 41, 7)}
 COUNT = 24
 ALONE = "alone"
 """The middle prompt once more, in a batch of its own and with wrong drafts only."""
 AGAIN = "again"
 """A prompt that starts with the long one and its output."""
+IN_CHUNKS = "in chunks"
+"""A prompt that is longer than a chunk of a prefill."""
 PADDED = (4,)
 """Captured batch sizes without that of the three requests, so that every batch is padded."""
 NOT_SHOWN = (
@@ -40,7 +43,9 @@ def again(tokens: dict[str, list[int]]) -> dict[str, list[int]]:
 def decode_plainly() -> dict[str, list[int]]:
     server = InProcessServer()
     tokens = {name: served.tokens[:COUNT] for name, served in server.serve(PROMPTS, COUNT).items()}
-    return tokens | {AGAIN: server.serve(again(tokens), COUNT)[AGAIN].tokens[:COUNT]}
+    for name, prompt in (again(tokens) | {IN_CHUNKS: CHUNKED}).items():
+        tokens[name] = server.serve({name: prompt}, COUNT)[name].tokens[:COUNT]
+    return tokens
 
 
 def baseline() -> dict[str, list[int]]:
@@ -92,13 +97,24 @@ def test_eager_verify() -> None:
     assert_same_tokens(ALONE, server.serve({ALONE: PROMPTS["middle"]}, COUNT)[ALONE].tokens[:COUNT], tokens["middle"])
 
 
+@matrix_test(needs=("kv_copy_override", "mtp_commit_first_step", "spec_state_layout"), mode="eager", drives="scheduler")
+def test_a_prompt_in_two_chunks() -> None:
+    tokens = baseline()
+    served = start_server(tokens).serve({IN_CHUNKS: CHUNKED}, COUNT)[IN_CHUNKS]
+    assert_same_tokens(IN_CHUNKS, served.tokens[:COUNT], tokens[IN_CHUNKS])
+
+
 @matrix_test(needs=("kv_copy_override", "ssm_index_layout"), mode="graph", drives="scheduler")
 def test_graphs_with_padding() -> None:
     tokens = baseline()
     assert_lossless(start_server(tokens, PADDED), tokens)
 
 
-@matrix_test(needs=("kv_copy_override", "ssm_index_layout", "mtp_tracking"), mode="graph", drives="scheduler")
+@matrix_test(
+    needs=("kv_copy_override", "ssm_index_layout", "mtp_tracking", "spec_state_layout"),
+    mode="graph",
+    drives="scheduler",
+)
 def test_reuse_of_a_tracked_prefix() -> None:
     tokens = baseline()
     server = start_server(tokens, PADDED)

@@ -86,7 +86,7 @@ def test_a_prompt_in_two_parts_without_speculation() -> None:
     assert_close("window after a prompt in two parts", harness.conv(3), whole.conv(3))
 
 
-@matrix_test(needs=())
+@matrix_test(needs=("spec_state_layout",))
 def test_a_prompt_in_two_parts() -> None:
     requests = TwoRequests()
     more = [requests.harness.tokens(3) for _ in OWN]

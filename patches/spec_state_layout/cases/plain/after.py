@@ -1,0 +1,27 @@
+class AscendGDNAttnBackend:
+    def forward_extend(self, layer, forward_batch: ForwardBatch, mixed_qkv, a, b):
+        cache = self.pool.layer_cache(layer.layer_id)
+        states = cache.temporal
+        slots = self.forward_metadata.mamba_cache_indices
+        if forward_batch.forward_mode.is_target_verify():
+            out = self.verify(mixed_qkv, states, slots)
+        else:
+            # the chunks of the prompt
+            g, beta = gating(a, b)
+            if not forward_batch.spec_algorithm.is_none():
+                # The verify kernel wants the states transposed. What a prompt stores, the next
+                # part of it and requests that reuse it read again: all through the same view.
+                states = states.transpose(-1, -2)
+            out, last, h = self.kernel_dispatcher.extend(
+                qkv=mixed_qkv,
+                g=g,
+                beta=beta,
+                ssm_states=states,
+                cache_indices=slots,
+            )
+            if last is not None:
+                last = last.to(states.dtype, copy=False)
+                states[slots] = last
+            if h is not None:
+                self._track_mamba_state_extend(forward_batch, h, states, self.forward_metadata)
+        return out
