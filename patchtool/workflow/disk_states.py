@@ -38,8 +38,11 @@ def series_on_disk(session: Session, worktree: Worktree, base: TreeBase, patches
     on_disk = render(patches, worktree, worktree.release, session.cache)
     if base.changed:
         return SeriesOnDisk(session, worktree, base, tuple(patches), on_disk)
-    # Without a record, code that has the fix may be upstream's, or that of an earlier run: the release tells.
-    if any(patch.judgement.state in _IN_EFFECT for patch in on_disk.patches):
+    # Without a record, code that has the fix may be upstream's, or of an earlier run: the lock or the release tells.
+    locked = session.project.lock.releases.get(worktree.release) if worktree.release else None
+    records = locked.patches if locked else {}
+    landed = {name for name, record in records.items() if record.state == State.LANDED.value}
+    if any(p.judgement.state in _IN_EFFECT and p.info.name not in landed for p in on_disk.patches):
         found = release_base(session, worktree, {path for info in patches for path in info.targets})
         base, unknown = (found._replace(notes=base.notes), False) if found else (base, True)
         return SeriesOnDisk(session, worktree, base, tuple(patches), on_disk, unknown)
