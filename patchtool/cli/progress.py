@@ -31,17 +31,24 @@ class _Line:
 
     def __init__(self) -> None:
         self.shown = 0.0
+        self.width = 0
 
     def show(self, what: str, done: int, total: int, unit: str) -> None:
         """Rewrite the line; the first step is shown at once, because a step may take long."""
         now = time.monotonic()
         if done >= total:
-            sys.stderr.write("\r\x1b[K" if self.shown else "")
+            self._write("")
             self.shown = 0.0
         elif now - self.shown > _INTERVAL:
             self.shown = now
-            sys.stderr.write(f"\r\x1b[K{visible(what)}: {_amount(done, total, unit)}")
+            self._write(f"{visible(what)}: {_amount(done, total, unit)}")
+
+    def _write(self, line: str) -> None:
+        """Replace the line by spaces and carriage returns, which every terminal has."""
+        erased = f"\r{' ' * self.width}\r" if self.width else ""
+        sys.stderr.write(erased + line)
         sys.stderr.flush()
+        self.width = len(line)
 
 
 def _amount(done: int, total: int, unit: str) -> str:
