@@ -11,7 +11,7 @@ from patchtool.textual.gap import deep_keys
 from patchtool.textual.renames import same_but_variables
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from patchtool.textual.items import Item, Versions
 
@@ -54,6 +54,22 @@ class Counts:
                 return None
             first, at = first or theirs[found], found + len(run)
         return first
+
+    def between(self, ours: Sequence[Item], theirs: Sequence[Item]) -> bool:
+        """Whether the nearest neighbours of a run of the patched list are on the same sides of a run of the target."""
+        patched, target = self.versions.patched, self.versions.target
+        first, last = patched.index(ours[0]), patched.index(ours[-1])
+        start, end = target.index(theirs[0]), target.index(theirs[-1])
+        before, behind = self._mate(reversed(patched[:first])), self._mate(patched[last + 1 :])
+        return (before is None or before < start) and (behind is None or behind > end)
+
+    def _mate(self, items: Iterable[Item]) -> int | None:
+        """Where the target has the first of some items that base, patched and target have once."""
+        for item in items:
+            if item.form not in {"comment", "doc", "end"} and self.of(item) == (1, 1, 1):
+                key = deep_keys([item])
+                return next(at for at, there in enumerate(self.versions.target) if deep_keys([there]) == key)
+        return None
 
     def new(self) -> list[Item]:
         """The target's items that the base has not, or not as often."""
@@ -139,9 +155,10 @@ def _with_other_variables(edits: Sequence[Edit], counts: Counts) -> Item | None:
     ours = [node for item in added for node in item.nodes_only]
     for at in range(len(new) - len(added) + 1):
         run = new[at : at + len(added)]
-        if [i.form for i in run] == [i.form for i in added]:
+        if [(i.form, i.depth) for i in run] == [(i.form, i.depth) for i in added]:
             theirs = [node for item in run for node in item.nodes_only]
-            if same_but_variables([_bare(n) for n in ours], [_bare(n) for n in theirs], counts.names):
+            same = same_but_variables([_bare(n) for n in ours], [_bare(n) for n in theirs], counts.names)
+            if same and counts.between(added, run):
                 return run[0]
     return None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -9,7 +10,7 @@ from patchtool.textual.diff import matches, stretches
 from patchtool.textual.edits import APPLIED, CONFLICT, LANDED
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from patchtool.textual.diff import Stretch
 
@@ -86,7 +87,7 @@ def merge_file(base: bytes, patched: bytes, target: bytes) -> LineMerge:
     return LineMerge(b"".join(out) if clean else None, hunks)
 
 
-def _hunk(s: Stretch, sides: Sequence[list[bytes]], to_target: dict[int, int]) -> TextHunk:
+def _hunk(s: Stretch, sides: Sequence[list[bytes]], to_target: Mapping[int, int]) -> TextHunk:
     old, new, theirs = sides
     before, ours, there = old[s.o0 : s.o1], new[s.p0 : s.p1], theirs[s.n0 : s.n1]
     around = [*range(max(s.o0 - CONTEXT, 0), s.o0), *range(s.o1, min(s.o1 + CONTEXT, len(old)))]
@@ -98,11 +99,35 @@ def _hunk(s: Stretch, sides: Sequence[list[bytes]], to_target: dict[int, int]) -
             return TextHunk(*ranges, CONFLICT, s.n0 + 1, in_context, detail)
         return TextHunk(*ranges, LANDED, s.n0 + 1, in_context)
     at = _elsewhere(s, sides)
+    if at and before == there and _between_neighbours(s, to_target, len(old)):
+        detail = f"upstream has these lines at line {at}, and their place in the patch is as it was"
+        return TextHunk(*ranges, CONFLICT, s.n0 + 1, in_context, detail)
     if at:
         return TextHunk(*ranges, LANDED, at, in_context)
+    if before == there and not in_context and _ambiguous(s, sides, to_target):
+        return TextHunk(*ranges, CONFLICT, s.n0 + 1, in_context, "the lines around it are there more than once")
     if before == there:
         return TextHunk(*ranges, APPLIED, s.n0 + 1, in_context)
     return TextHunk(*ranges, CONFLICT, s.n0 + 1, in_context, "both changed these lines")
+
+
+def _between_neighbours(s: Stretch, to_target: Mapping[int, int], end: int) -> bool:
+    """Whether the lines just before and after a hunk are just before and after its place in the target."""
+    before = not s.o0 or to_target.get(s.o0 - 1) == s.n0 - 1
+    return before and (s.o1 == end or to_target.get(s.o1) == s.n1)
+
+
+def _ambiguous(s: Stretch, sides: Sequence[list[bytes]], to_target: Mapping[int, int]) -> bool:
+    """Whether a hunk's lines, with those around them that are as they were, are several times in a version."""
+    old, _, theirs = sides
+    first, last = s.o0, s.o1
+    while first > max(s.o0 - CONTEXT, 0) and to_target.get(first - 1) == s.n0 - (s.o0 - first) - 1:
+        first -= 1
+    while last < min(s.o1 + CONTEXT, len(old)) and to_target.get(last) == s.n1 + last - s.o1:
+        last += 1
+    run = old[first:last]
+    telling = next((i for i, line in enumerate(run) if _telling(line)), 0)
+    return bool(run) and any(len(_places(side, run, telling)) > 1 for side in (old, theirs))
 
 
 def _telling(line: bytes) -> bool:
@@ -112,10 +137,11 @@ def _telling(line: bytes) -> bool:
 def _still_there(s: Stretch, sides: Sequence[list[bytes]]) -> bytes | None:
     """Find a line that the hunk only takes out and that the target has more often than the patched file."""
     old, new, theirs = sides
-    if s.p0 < s.p1:
+    gone = {line for line in old[s.o0 : s.o1] if _telling(line)} if s.p0 == s.p1 else set()
+    if not gone:
         return None
-    gone = (line for line in old[s.o0 : s.o1] if _telling(line))
-    return next((line for line in gone if theirs.count(line) > new.count(line)), None)
+    ours, there = (Counter(line for line in side if line in gone) for side in (new, theirs))
+    return min((line for line in gone if there[line] > ours[line]), default=None)
 
 
 def _elsewhere(s: Stretch, sides: Sequence[list[bytes]]) -> int:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
-from patchtool.textual.align import aligned
+from patchtool.textual.align import aligned, dice
 from patchtool.textual.effects import commute, writes
 from patchtool.textual.guards import Complaint
 from patchtool.textual.items import Item
@@ -24,6 +24,9 @@ _HEADERS = frozenset(
 )
 _COMMON = frozenset({"else", "finally", "Try", "Pass", "Continue", "Break", "Import", "ImportFrom"})
 _EXITS = frozenset({"Return", "Raise", "Continue", "Break"})
+_NEAREST = 4
+_LIKE = 0.5
+"""The part of their names that two versions of a neighbour share at least."""
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -40,10 +43,12 @@ def misplaced(base: Source, patched: Source, target: Source, result: Source) -> 
         The first doubt, or None. Code that is not there exactly once, or that upstream changed, raises none.
     """
     landed = result is target
+    other = _changed_besides(base.items, patched.items, target.items, result.items)
+    if other is not None:
+        return Complaint("other-definition", f"`{other.name}` would change, which the patch leaves alone")
     for lists in _scopes("", None, base.items, patched.items, target.items, result.items):
         doubt = lists.added() or lists.headers() or lists.names()
-        if landed:
-            doubt = doubt or lists.overwritten() or lists.left()
+        doubt = doubt or (lists.overwritten() or lists.left() if landed else lists.surroundings())
         if doubt is not None:
             return doubt
     return None
@@ -59,6 +64,28 @@ def _scopes(name: str, nodes: tuple[ast.AST, ...] | None, *sides: Sequence[Item]
         if len(same) == len(found) and base.whole != same[1].whole:
             inner = tuple(item.nodes_only[0] for item in same)
             yield from _scopes(f"{name}.{base.name}".lstrip("."), inner, *(item.body for item in same))
+
+
+def _changed_besides(*sides: Sequence[Item]) -> Item | None:
+    """Find a definition that the patch leaves as it was, and the result has in another form than the target."""
+    base, patched, target, result = (_definitions(side) for side in sides)
+    for slot, item in base.items():
+        ours, theirs, made = patched.get(slot), target.get(slot), result.get(slot)
+        if ours is None or theirs is None or made is None or theirs.whole == made.whole:
+            continue
+        inner = _changed_besides(item.body, ours.body, theirs.body, made.body)
+        if inner is not None:
+            return inner
+        if item.whole == ours.whole and _own_lines(theirs, item) != _own_lines(made, item):
+            return made
+    return None
+
+
+def _own_lines(item: Item, base: Item) -> list[list[str]]:
+    """The lines of a definition, without those of definitions that upstream moved into it."""
+    known = {inner.slot for inner in base.body if inner.is_definition}
+    inner = [each.whole for each in item.body if not each.is_definition or each.slot in known]
+    return [item.lines, *inner] if item.body else [item.whole]
 
 
 def _definitions(items: Sequence[Item]) -> dict[tuple[str, ...], Item]:
@@ -101,9 +128,16 @@ class _List:
         """How often what an item says is said."""
         return len(self.spots.get(item.key, ()))
 
+    @cached_property
+    def _members(self) -> dict[int, list[int]]:
+        members: dict[int, list[int]] = {}
+        for at, header in enumerate(self.blocks):
+            members.setdefault(header, []).append(at)
+        return members
+
     def block(self, header: int) -> list[int]:
         """The positions of the items of a block."""
-        return [at for at, of in enumerate(self.blocks) if of == header]
+        return self._members.get(header, [])
 
 
 class _Pair(NamedTuple):
@@ -155,9 +189,10 @@ class _Scope:
     def _beside(self, pair: _Pair) -> list[_Pair]:
         """The nearest statements of the same block on both sides that all versions have once."""
         mates = self._patched.block(self._patched.blocks[pair.patched])
-        common = [each for each in self._found(iter(mates)) if self._base.only(each.item) is not None]
-        before = [each for each in common if each.patched < pair.patched][-1:]
-        return [*before, *[each for each in common if each.patched > pair.patched][:1]]
+        at = mates.index(pair.patched)
+        sides = (self._found(iter(side)) for side in (mates[at - 1 :: -1] if at else [], mates[at + 1 :]))
+        common = ((each for each in side if self._base.only(each.item) is not None) for side in sides)
+        return [each for each in (next(side, None) for side in common) if each is not None]
 
     def added(self) -> Complaint | None:
         """Look at the neighbours of what the patch adds."""
@@ -172,6 +207,25 @@ class _Scope:
             if self._leaves_before(self._result, new.result) and not self._leaves_before(self._patched, new.patched):
                 return Complaint("unreachable", f"`{new.item.brief}` is behind the end of its block")
         return None
+
+    def surroundings(self) -> Complaint | None:
+        """Look for anything around what the patch adds."""
+        for new in self._new:
+            if self._alone(new):
+                return Complaint("gone", f"nothing that is beside `{new.item.brief}` in the patch is there")
+        return None
+
+    def _alone(self, new: _Pair) -> bool:
+        """Whether what is beside an addition in the patch is not beside it in the result, nor anything like it."""
+        block = self._patched.block(self._patched.blocks[new.patched])
+        mates = [at for at in block if self._base.often(self._patched.items[at])]
+        there = [self._result.items[at] for at in self._result.block(self._result.blocks[new.result])]
+        if not {self._patched.items[at].key for at in mates}.isdisjoint(item.key for item in there):
+            return False
+        nearest = sorted(mates, key=lambda at: abs(at - new.patched))[:_NEAREST]
+        return bool(mates) and not any(
+            dice(self._patched.items[at].names, item.names) >= _LIKE for at in nearest for item in there
+        )
 
     @staticmethod
     def _leaves_before(side: _List, at: int) -> bool:

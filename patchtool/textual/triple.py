@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from patchtool.textual.diff import matches, stretches
 from patchtool.textual.edits import COSMETIC, Edit
+from patchtool.textual.expressions import collide
 from patchtool.textual.items import indented
 from patchtool.textual.shape import documentation_shape, header_shape
 from patchtool.textual.statement import merge_text
@@ -97,6 +98,8 @@ def _by_tokens(edit: Edit, own: list[list[str]], shift: int) -> None:
     else:
         lines = merged.splitlines(keepends=True)
         problem = "" if _means(lines, target, patched.key if same else None) else "both changes together do not parse"
+    if not problem and not same and _collide(base, patched, target):
+        problem = "both change one part of it"
     if problem and same:
         _write(edit, own[1], shift, "layout")
     elif problem:
@@ -105,6 +108,11 @@ def _by_tokens(edit: Edit, own: list[list[str]], shift: int) -> None:
         edit.landed()
     else:
         _write(edit, lines, shift, "tokens")
+
+
+def _collide(*sides: Item) -> bool:
+    nodes = [node for item in sides for node in item.nodes_only]
+    return len(nodes) == len(sides) == sum(len(item.nodes) for item in sides) and collide(*nodes)
 
 
 def _means(lines: Sequence[str], like: Item, expected: Shape) -> bool:

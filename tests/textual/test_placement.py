@@ -36,6 +36,11 @@ def f(a):
 NOT = IF.replace("if a:", "if not a:")
 SWAPPED = NOT.replace("one()", "three()").replace("two()", "one()").replace("three()", "two()")
 C = "a();\nfoo_bar();\nb();\nc();\n"
+BODY = "    alpha()\n    beta()\n    gamma()\n"
+TWINS = f"def f():\n{BODY}\n\ndef g():\n{BODY}"
+LIKE_C = TWINS.replace("def ", "int ")
+VARIABLES = "def f(x):\n    one = load(x)\n    two = load2(x)\n    return combine(one, two)\n"
+EXTRA = "    extra = make_extra(one, two)\n    store_extra(extra)\n"
 
 
 class Case(NamedTuple):
@@ -100,6 +105,42 @@ DOUBTS = {
     "lines that are taken out, and moved": Case(
         C, C.replace("foo_bar();\n", ""), "a();\nb();\nc();\nfoo_bar();\n", "both-changed", "m.c"
     ),
+    "into a definition whose body upstream moved away": Case(
+        f"def f():\n{BODY}",
+        f"def f():\n{BODY}".replace("    beta", "    new()\n    beta"),
+        f"def f():\n    k()\n\n\ndef k():\n{BODY}",
+        "gone",
+    ),
+    "into one of two equal bodies that changed places": Case(
+        "int f() {\na();\nb();\nc();\n}\n\nint g() {\na();\nb();\nc();\n}\n",
+        "int f() {\na();\nnew_one();\nb();\nc();\n}\n\nint g() {\na();\nb();\nc();\n}\n",
+        "int g() {\na();\nb();\nc();\n}\n\nint f() {\na();\nb();\nc();\n}\n",
+        "both-changed",
+        "m.c",
+    ),
+    "landed in another of two equal bodies": Case(
+        LIKE_C,
+        LIKE_C.replace("    beta", "    new_one()\n    beta", 1),
+        "    new_one()\n    beta".join(LIKE_C.rsplit("    beta", 1)),
+        "both-changed",
+        "m.c",
+    ),
+    "added under a condition, with other names": Case(
+        VARIABLES,
+        VARIABLES.replace("    return", f"{EXTRA}    return"),
+        VARIABLES.replace(
+            "    return", "    if x:\n" + EXTRA.replace("extra", "more").replace("    ", " " * 8) + "    return"
+        )
+        .replace("make_more", "make_extra")
+        .replace("store_more", "store_extra"),
+        "both-inserted",
+    ),
+    "an operand of an expression that upstream turned round": Case(
+        "x = a if c else b\n", "x = a if c and d else b\n", "x = b if not c else a\n", "both-changed"
+    ),
+    "a condition that both change": Case(
+        "if x:\n    go()\n", "if x and y:\n    go()\n", "if not x:\n    go()\n", "both-changed"
+    ),
 }
 
 
@@ -121,6 +162,11 @@ SAME = {
         BEFORE_LOG,
         "def f(a, b):\n    if a:\n" + "".join(f"    {line}\n" for line in BEFORE_LOG.splitlines()[1:]),
     ),
+    "with other names for new variables": (
+        VARIABLES,
+        VARIABLES.replace("    return", f"{EXTRA}    return"),
+        VARIABLES.replace("    return", "    more = make_extra(one, two)\n    store_extra(more)\n    return"),
+    ),
     "taken out there too": (
         F,
         F.replace("    send_message(total)\n", ""),
@@ -132,6 +178,36 @@ SAME = {
 @pytest.mark.parametrize(("base", "patched", "target"), SAME.values(), ids=SAME)
 def test_what_has_its_neighbours_has_landed(base, patched, target):
     assert carried(Case(base, patched, target, "")).outcome is CarryOutcome.LANDED
+
+
+def test_a_definition_of_another_name_is_not_changed_for_one_that_is_gone():
+    case = Case(TWINS, TWINS.replace("    beta", "    new()\n    beta", 1), TWINS.partition("\n\n\n")[2], "")
+    assert carried(case).data == case.target.encode()
+    renamed = case._replace(target=case.target + "\n\n" + TWINS.partition("\n\n\n")[0].replace("f()", "h()"))
+    assert carried(renamed).data == renamed.target.encode()
+
+
+APART = {
+    "a wrapped part that upstream changed inside": (
+        "q = q.f(a=1).o()\n",
+        "q = q.f(a=1).g(b=2).o()\n",
+        "q = q.x(a=1).o()\n",
+        "q = q.x(a=1).g(b=2).o()\n",
+    ),
+    "inside of what upstream wrapped": (
+        "if h(1):\n    go()\n",
+        "if h(2):\n    go()\n",
+        "if not h(1):\n    go()\n",
+        "if not h(2):\n    go()\n",
+    ),
+    "other arguments": ("f(a, 1)\n", "f(a, 2)\n", "f(c, a, 1)\n", "f(c, a, 2)\n"),
+}
+
+
+@pytest.mark.parametrize(("base", "patched", "target", "result"), APART.values(), ids=APART)
+def test_changes_of_different_parts_of_an_expression_are_merged(base, patched, target, result):
+    found = carried(Case(base, patched, target, ""))
+    assert (found.outcome, found.data) == (CarryOutcome.STRUCTURAL, result.encode()), found
 
 
 @st.composite
