@@ -109,5 +109,6 @@ class MtpTracking(SemanticPatch):
     never = (
         same_rows("TRACK_", "STEPS_", "OWN_", "ROWS_", "LAST_"),
         only("the SSM state is also used in another way", "SSM_", "SSM_ = SOURCE_", "SSM_.shape"),
+        only("the intermediates are also used in another way", "STEPWISE_", "STEPWISE_ = SOURCE_", "STEPWISE_.shape"),
         only("the conv window is also used in another way", "CONV_", "CONV_ = SOURCE_", "CONV_.shape"),
     )
