@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from patchtool.adapters.files import uninterrupted
 from patchtool.adapters.git.conflict_checkout import ConflictCheckout, refuse_occupied
 from patchtool.adapters.git.resolutions import forget_resolutions
 from patchtool.adapters.project.project import LOCK, PIN, Project, write_lock
@@ -134,8 +135,9 @@ def abort(session: Session) -> Report:
     """
     with session.changing("rebase") as project:
         stopped = _stopped(session)
-        kept = ConflictCheckout(Path(stopped.work)).remove()
-        remove_stopped(session.store, project.root)
+        with uninterrupted():
+            kept = ConflictCheckout(Path(stopped.work)).remove()
+            remove_stopped(session.store, project.root)
         notes = [f"{stopped.work} stays, for {', '.join(kept[:3])}, which git does not know"] if kept else []
         if stopped.resolved:
             names = ", ".join(stopped.resolved)

@@ -42,10 +42,14 @@ def series_on_disk(session: Session, worktree: Worktree, base: TreeBase, patches
     locked = session.project.lock.releases.get(worktree.release) if worktree.release else None
     records = locked.patches if locked else {}
     landed = {name for name, record in records.items() if record.state == State.LANDED.value}
-    if any(p.judgement.state in _IN_EFFECT and p.info.name not in landed for p in on_disk.patches):
+    held = {patch.info.name for patch in on_disk.patches if patch.judgement.state in _IN_EFFECT} - landed
+    if held:
         found = release_base(session, worktree, {path for info in patches for path in info.targets})
-        base, unknown = (found._replace(notes=base.notes), False) if found else (base, True)
-        return SeriesOnDisk(session, worktree, base, tuple(patches), on_disk, unknown)
+        if found is None:
+            return SeriesOnDisk(session, worktree, base, tuple(patches), on_disk, unknown=True)
+        release = render(patches, found.tree, worktree.release, session.cache)
+        if any(release.patch(name).judgement.state not in _IN_EFFECT for name in held):
+            return SeriesOnDisk(session, worktree, found._replace(notes=base.notes), tuple(patches), on_disk)
     return SeriesOnDisk(session, worktree, base, tuple(patches), on_disk)
 
 

@@ -62,8 +62,8 @@ def test_index_is_newer_than_every_file(cli: CommandLine) -> None:
 def test_apply_prints_state_sites_files_and_lines(cli: CommandLine) -> None:
     answer = cli("apply", "--output", "out")
     lines = answer.out.splitlines()
-    assert "patch                   state    sites  files  +/-" in lines
-    assert "track_index_precompute  applied  4      1      +14/-7" in lines
+    assert "patch                   state              sites  files  +/-" in lines
+    assert "track_index_precompute  applied            4      1      +14/-7" in lines
     assert lines[-1] == "out has 5 patches applied"
 
 

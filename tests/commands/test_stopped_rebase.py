@@ -226,6 +226,15 @@ def test_an_end_leaves_everything_as_before(series: SmallUpstream, work: Path) -
     assert (refused.code, "is not empty" in refused.err) == (2, True)
 
 
+def test_an_end_that_was_killed_while_it_removed_the_folder_goes_on(series: SmallUpstream, work: Path) -> None:
+    stop(series, work)
+    doomed = work.rename(work.with_name(f".{work.name}.removed-by-patchtool"))
+    (doomed / ".git" / "HEAD").unlink()
+    assert series.run("rebase", "--abort").code == 0
+    assert not doomed.exists()
+    assert series.run("rebase", "--abort").code == 2
+
+
 @pytest.mark.parametrize("kind", ["file", "link"])
 def test_a_folder_that_is_none_is_refused(series: SmallUpstream, work: Path, kind: str) -> None:
     work.parent.mkdir()

@@ -101,7 +101,7 @@ class Bench:
         looked = self.injector.run(partial(self.world.run, *self.scenario.look))
         if looked.code not in (0, 1, 3) and "is not in the store" not in looked.text:
             return Verdict("stuck", f"{self.scenario.look} exit {looked.code}: {looked.text[-300:]}")
-        if self.scenario.recovers and (torn := self._torn()):
+        if self.scenario.recovers and (torn := self._torn(but=self.scenario.resumed)):
             return Verdict("wrong", f"after {self.scenario.look[0]}: {torn}")
         return None
 
@@ -122,12 +122,12 @@ class Bench:
         known = self.old.keys() | self.new.keys()
         return {name: value for name, value in state.items() if name in known}
 
-    def _torn(self, *, all_names: bool = False) -> str:
+    def _torn(self, *, all_names: bool = False, but: str = "") -> str:
         """Names of those parts of the world, such as the store, that are neither as before nor as after."""
         left = self.world.snapshot()
         left = left if all_names else self._known(left)
         torn = []
-        for name in sorted({_part_of(path) for path in (*left, *self.old)} - {"store"}):
+        for name in sorted({_part_of(path) for path in (*left, *self.old)} - {"store", but}):
             found, old, new = (
                 {path: value for path, value in state.items() if _part_of(path) == name}
                 for state in (left, self.old, self.new)

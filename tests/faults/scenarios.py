@@ -159,6 +159,7 @@ class Scenario:
         look: The verb that is run after the fault; it must find the old state or the new one.
         recovers: Whether `look` writes to what the fault hit, so that the old or new state is there after it.
         once: Whether a second run refuses what the first one has done.
+        resumed: The part of the world that `look` leaves to the same run again: the folder of a rebase that stopped.
     """
 
     name: str
@@ -168,6 +169,7 @@ class Scenario:
     look: tuple[str, ...] = ("status",)
     recovers: bool = True
     once: bool = False
+    resumed: str = ""
 
 
 def _nothing(_: World) -> None:
@@ -221,8 +223,8 @@ SCENARIOS = (
     Scenario("rebase", ("rebase", "--to", "1.1"), STORED),
     Scenario("rebase that fetches", ("rebase", "--to", "1.1"), (("refresh",),)),
     Scenario("rebase to a commit", ("rebase", "--to", "{git}@v1.1"), STORED),
-    Scenario("rebase that goes on", GO_ON, (("fetch", "1.0", "1.2"),), _resolved_conflict, once=True),
-    Scenario("rebase that ends", END, (("fetch", "1.0", "1.2"),), _resolved_conflict, once=True),
+    Scenario("rebase that goes on", GO_ON, (("fetch", "1.0", "1.2"),), _resolved_conflict, once=True, resumed="work"),
+    Scenario("rebase that ends", END, (("fetch", "1.0", "1.2"),), _resolved_conflict, once=True, resumed="work"),
     Scenario("refresh", ("refresh",), (*STORED,), _edit_patch),
     Scenario("new", ("new", "extra"), STORED, once=True),
     Scenario("new from a diff", ("new", "extra", "--from", "change.diff"), STORED, _diff, once=True),

@@ -202,15 +202,18 @@ class ConflictCheckout:
 
     def remove(self) -> tuple[str, ...]:
         """Remove it, unless it has files that git does not know; return those. Another folder in its place stays."""
+        # Renamed first, in one step: what a run that is killed leaves is told from what a person put there.
+        doomed = self.folder.with_name(f".{self.folder.name}.removed-by-patchtool")
         if self.exists():
             if kept := self._listed("ls-files", "--others", "--exclude-standard", "-z"):
                 return kept
-            for path in self.folder.iterdir():
-                if path.is_dir() and not path.is_symlink() and path != self._git_dir:
-                    shutil.rmtree(path)
-                elif path != self._git_dir:
-                    path.unlink()
-            shutil.rmtree(self._git_dir)
+            shutil.rmtree(doomed, ignore_errors=True)
+            try:
+                self.folder.rename(doomed)
+            except OSError:  # a mount point
+                doomed = self.folder
+        for _ in range(2):  # an error may pass
+            shutil.rmtree(doomed, ignore_errors=True)
         with suppress(OSError):  # something else is there
             self.folder.rmdir()
         return ()
