@@ -23,10 +23,7 @@ def scratch_folder(parent: Path | None = None) -> Iterator[Path]:
     Args:
         parent: It is created if it is missing; by default the system's folder for temporary files.
     """
-    if parent is None:
-        import tempfile  # late: its import takes longer than a cached verb may take
-
-        parent = Path(tempfile.gettempdir())
+    parent = parent or _temporary_folder()
     parent.mkdir(parents=True, exist_ok=True)
     for leftover in parent.glob(f"{_SCRATCH}*"):
         with suppress(OSError):  # another user's
@@ -43,6 +40,14 @@ def scratch_folder(parent: Path | None = None) -> Iterator[Path]:
         if handle is not None:
             with uninterrupted():
                 _remove(folder, handle)
+
+
+def _temporary_folder() -> Path:
+    """The first usual folder for temporary files that can be written; `tempfile` writes to it to find out."""
+    named = (os.environ.get(name) for name in ("TMPDIR", "TEMP", "TMP"))
+    usual = [*filter(None, named), "/tmp", "/var/tmp", "/usr/tmp"]  # noqa: S108 -- the folder inside is ours
+    writable = (name for name in usual if Path(name).is_dir() and os.access(name, os.W_OK | os.X_OK))
+    return Path(next(writable, os.curdir)).absolute()
 
 
 def _new_folder(folder: Path) -> int | None:
