@@ -52,11 +52,14 @@ def _temporary_folder() -> Path:
 
 def _new_folder(folder: Path) -> int | None:
     """Make and lock a folder; None if another run took it for a leftover in between."""
-    folder.mkdir(mode=0o700)
     try:
+        folder.mkdir(mode=0o700)
         return _lock_free_folder(folder)
-    except BaseException:
-        folder.rmdir()
+    except FileExistsError:
+        raise
+    except BaseException:  # a signal too, which another thread may let in
+        with suppress(FileNotFoundError):
+            folder.rmdir()
         raise
 
 
