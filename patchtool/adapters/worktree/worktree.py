@@ -102,7 +102,7 @@ class Worktree:
         if commit in recorded:
             return recorded[commit]
         tags = self.checkout.tags(commit or "HEAD")
-        if not tags and self.committed:
+        if not tags and self.committed and self.committed.below != commit:
             if self.committed.below in recorded:
                 return recorded[self.committed.below]
             tags = self.checkout.tags(self.committed.below)
