@@ -13,7 +13,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from patchtool.adapters.git.resolutions import Resolutions, recorded_resolutions
 from patchtool.domain.lock import Lock
 from patchtool.domain.patch import Judgement, PatchInfo, PatchReport
 from patchtool.domain.release import Release
@@ -23,6 +22,7 @@ from patchtool.workflow.rendering import judge_now, judgements
 from patchtool.workflow.session import Session
 
 if TYPE_CHECKING:
+    from patchtool.adapters.git.resolutions import Resolutions
     from patchtool.domain.ports import Tree
 
 
@@ -44,6 +44,8 @@ def bound(session: Session, patches: Sequence[PatchInfo] | None = None) -> tuple
     chosen = tuple(session.project.patches if patches is None else patches)
     if not any(info.is_text for info in chosen):
         return chosen
+    from patchtool.adapters.git.resolutions import recorded_resolutions  # late: for text patches only
+
     digest, keys = hashlib.sha256(), {}
     for info in session.project.patches:
         keys[info.name] = digest.hexdigest()
