@@ -129,20 +129,13 @@ def _in_range(session: Session, text: str, every: int) -> tuple[list[Release], l
     from patchtool.workflow.upstream_history import commits_in_range, ends_of_range
 
     ends = ends_of_range(text)
-    if session.git_source is not None or not all(map(_is_release, ends)):
+    old, new = map(Release.of_tag, ends)
+    if session.git_source is not None or old is None or new is None:
         return commits_in_range(session, text, every), []
-    old, new = map(Release.parse, ends)
     if new < old:
         raise InputError(f"{new} is older than {old}", hint=f"did you mean {ends[1]}..{ends[0]}?")
     found, notes = _between(session, old, new)
     return [*dict.fromkeys([found[0], *found[::-1][::every][::-1]])], notes
-
-
-def _is_release(text: str) -> bool:
-    try:
-        return not Release.parse(text).commit
-    except InputError:
-        return False
 
 
 def _between(session: Session, oldest: Release | None, newest: Release | None) -> tuple[list[Release], list[str]]:
