@@ -13,8 +13,13 @@ LARGEST_FILE = 64 * 1024**2
 _HEAD = 1024**2
 
 
-def read_regular(path: Path | str, most: int = LARGEST_FILE) -> bytes | None:
+def read_regular(path: Path | str, most: int = LARGEST_FILE, *, listed: bool = False) -> bytes | None:
     """Read a regular file; a link to one is followed.
+
+    Args:
+        path: It need not exist.
+        most: Bytes that it may have.
+        listed: Whether its folder's listing says that it is a regular file.
 
     Returns:
         Its bytes, or None where there is none: a FIFO, socket or device is never opened, and never waited for.
@@ -23,7 +28,7 @@ def read_regular(path: Path | str, most: int = LARGEST_FILE) -> bytes | None:
         RefusedError: It has more than `most` bytes.
         OSError: It cannot be read.
     """
-    content = _read(path, most + 1)
+    content = _read(path, most + 1, listed=listed)
     if content is not None and len(content) > most:
         raise RefusedError(f"{path} has more than {most} bytes", hint="no source file is that large: look at the tree")
     return content
@@ -55,10 +60,10 @@ def read_head(path: Path) -> str:
     return (_read(path, _HEAD) or b"").decode("utf-8", "replace")
 
 
-def _read(path: Path | str, most: int) -> bytes | None:
+def _read(path: Path | str, most: int, *, listed: bool = False) -> bytes | None:
     try:
         # Opening a device may have an effect, so it is looked at first, and again once it is open.
-        if not stat.S_ISREG(os.stat(path).st_mode):  # noqa: PTH116 -- a Path takes half as long again
+        if not listed and not stat.S_ISREG(os.stat(path).st_mode):  # noqa: PTH116 -- a Path takes half as long again
             return None
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except PermissionError:

@@ -72,11 +72,7 @@ class Checkout(NamedTuple):
         """
         durability = ("-c", _fsync_setting()) if durable else ()
         try:
-            environment = {**_user_environment(), **variables}
-            if reads_files:
-                scopes = ("config", "-z", "--show-scope", "--get-regexp", r"^filter\.")
-                settings = _git(self.root, *scopes, check=False).stdout
-                environment = without_foreign_filters(settings, environment)
+            environment = {**_user_environment(), **(self.own_filters() if reads_files else {}), **variables}
             return _git(self.root, *durability, *args, stdin=stdin, environment=environment).stdout
         except process.ProcessFailed as error:
             raise EnvironmentFault(
@@ -84,6 +80,11 @@ class Checkout(NamedTuple):
                 hint="resolve what git reports, then run it again",
                 cause=error.cause,
             ) from error
+
+    def own_filters(self) -> dict[str, str]:
+        """Environment variables by which those filters run that the user or the system names, and no others."""
+        settings = _git(self.root, "config", "-z", "--show-scope", "--get-regexp", r"^filter\.", check=False).stdout
+        return without_foreign_filters(settings, _user_environment())
 
     def tracks(self, path: str) -> bool:
         """Check whether the commit at HEAD has this path of the repository."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from io import BytesIO
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import git
 from git.db import GitCmdObjectDB
@@ -31,9 +31,21 @@ _OUTER_GIT = ("GIT_DIR", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY", "GIT_WORK_TRE
 """Set by git for hooks and aliases; GitPython opens the repository that they name, whatever path it is given."""
 
 
+class StoredSeries(NamedTuple):
+    """The commits of a series in the object database.
+
+    Args:
+        commits: Their ids, in series order.
+        tree: Id of the last one's tree.
+    """
+
+    commits: tuple[str, ...]
+    tree: str
+
+
 def commit_series(
     checkout: Checkout, commits: Sequence[PatchCommit], place: Callable[[str], tuple[str, str]]
-) -> tuple[str, ...]:
+) -> StoredSeries:
     """Store one commit per patch on top of HEAD; author and committer dates are those of HEAD's commit.
 
     Args:
@@ -42,7 +54,7 @@ def commit_series(
         place: Mode and path in the repository of a path in the git layout.
 
     Returns:
-        The commits' ids, in series order.
+        What was stored; no ref names it yet.
 
     Raises:
         EnvironmentFault: The repository cannot be read, or git failed.
@@ -56,12 +68,13 @@ def commit_series(
             repo.git.set_persistent_git_options(c=[f"{key}={value}" for key, value in GUARDS.items()])
             # GitPython expands $NAME in the folder that it runs in.
             repo.git.update_environment(GIT_DIR=str(checkout.git_dir), **NO_FETCH)
-            parent = repo.commit(checkout.head)
+            parent = git.Commit(repo, bytes.fromhex(checkout.head))
             made = []
             for patch in commits:
                 files = {tuple(place(path)[1].split("/")): data or b"" for path, data in patch.contents.items()}
                 parent = _commit(parent, patch, _replace_files(parent.tree, files))
                 made.append(parent.hexsha)
+            tree = parent.tree.hexsha
             checkout.run("unpack-objects", "-q", stdin=repo.odb.pack(), durable=True)
     except (git.GitError, ValueError) as error:
         raise EnvironmentFault(
@@ -69,16 +82,17 @@ def commit_series(
             hint="use --no-commit to edit the files only",
             cause=str(error),
         ) from error
-    return tuple(made)
+    return StoredSeries(tuple(made), tree)
 
 
 def _fast_import(
     checkout: Checkout, commits: Sequence[PatchCommit], place: Callable[[str], tuple[str, str]]
-) -> tuple[str, ...]:
+) -> StoredSeries:
     when = checkout.run("log", "-1", "--format=%ct +0000", checkout.head, "--").decode().strip()
     stream = import_stream(commits, base=checkout.head, when=when, place=place)
-    ids = checkout.run("fast-import", "--quiet", "--done", "--date-format=raw", stdin=stream, durable=True)
-    return tuple(ids.decode().split())
+    made = checkout.run("fast-import", "--quiet", "--done", "--date-format=raw", stdin=stream, durable=True)
+    ids = tuple(made.decode().split())
+    return StoredSeries(ids, checkout.run("rev-parse", f"{ids[-1]}^{{tree}}").decode().strip())
 
 
 def _commit(parent: git.Commit, patch: PatchCommit, tree: git.Tree) -> git.Commit:

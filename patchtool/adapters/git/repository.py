@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 from contextlib import suppress
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -155,11 +156,10 @@ class Repository:
         none = "0" * max((len(entry.oid) for entry in entries.values()), default=0) or "0" * 40
         lines = "".join(f"{entry.mode} {entry.oid or none}\t{path}\0" for path, entry in entries.items())
         # Writing an index reads the files that changed in the same second.
-        self._checkout.run(
-            "update-index", "-z", "--index-info", stdin=os.fsencode(lines), durable=True, reads_files=True
-        )
+        update = partial(self._checkout.run, "update-index", durable=True, variables=self._checkout.own_filters())
+        update("-z", "--index-info", stdin=os.fsencode(lines))
         with suppress(EnvironmentFault):  # its exit code reports changed files, which are no failure here
-            self._checkout.run("update-index", "-q", "--refresh", durable=True, reads_files=True)
+            update("-q", "--refresh")
 
     def head(self) -> tuple[str | None, str | None]:
         """Full name of the branch at HEAD, None when detached, and HEAD's commit."""

@@ -166,14 +166,14 @@ def _commit(
     def place(path: str) -> tuple[str, str]:
         return modes.get(path, NEW_FILE), path
 
-    made = commit_series(checkout._replace(head=onto), commits, place)
+    made = commit_series(checkout._replace(head=onto), commits, place).commits
     unsigned = unsigned_ids(git, existing, onto)
     same = next((i for i, pair in enumerate(zip(made, unsigned)) if len({*pair}) > 1), min(len(made), len(unsigned)))
     kept, rest = tuple(existing[:same]), commits[same:]
     if not rest or (kept == made[:same] and not signing.wanted):  # what was made is on them already
         return (*kept, *made[same:])
     target = checkout._replace(head=[onto, *kept][-1])
-    added = commit_series(target, rest, place)
+    added = commit_series(target, rest, place).commits
     return (*kept, *(sign(target, signing, added, rest) if signing.wanted else added))
 
 

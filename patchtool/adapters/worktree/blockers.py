@@ -114,11 +114,25 @@ def room_for(worktree: Worktree, branch: str, earlier: Applied | None) -> str:
 
 
 def blockers_in_git(
-    worktree: Worktree, repository: Repository, paths: list[str], created: Collection[str] = (), *, branch: str | None
+    worktree: Worktree,
+    repository: Repository,
+    paths: list[str],
+    entries: Mapping[str, IndexEntry],
+    created: Collection[str] = (),
+    *,
+    branch: str | None,
 ) -> Iterator[Blocker]:
     """Blockers in the repository: names, an operation in progress, staged or uncommitted changes, unusual entries.
 
     Other files that are modified, staged or untracked never block: they stay so, as when git switches to a new branch.
+
+    Args:
+        worktree: The worktree.
+        repository: Its repository.
+        paths: Files that will change, in the git layout.
+        entries: What the index has of them, by path in the repository.
+        created: Those that do not exist yet.
+        branch: Full name of the branch for the commits, None to edit files only.
     """
     if branch and (link := repository.leads_outside(branch)):
         yield Blocker(f"{link} is a symlink, and git would write through it", "edit the files only, with --no-commit")
@@ -142,7 +156,6 @@ def blockers_in_git(
             yield _converted(path)
         else:
             yield Blocker(f"{path} has an uncommitted change", "commit it, or undo it (git restore)")
-    entries = repository.index_entries(layout_paths)
     for path in layout_paths.keys() - {*staged, *changed}:
         if layout_paths[path] in created and path not in entries:
             continue

@@ -73,7 +73,9 @@ def _plan(worktree: Worktree, checkout: Checkout, branch: PreparedBranch, kept: 
     created = {path for path, (before, _) in changed.items() if before == _NOTHING}
     modes = {path: after[0] for path, (_, after) in changed.items()}
     refuse_blocked(worktree, [*blockers_on_disk(worktree, changed, created), *new_links(modes)])
-    refuse_blocked(worktree, blockers_in_git(worktree, Repository(checkout), [*changed], created, branch=ref))
+    repository = Repository(checkout)
+    entries = repository.index_entries(map(worktree.in_repository, changed))
+    refuse_blocked(worktree, blockers_in_git(worktree, repository, [*changed], entries, created, branch=ref))
     before = {path: None if path in created else worktree.raw(path) or b"" for path in changed}
     crlf = worktree.line_endings({path: raw for path, raw in before.items() if raw is not None})
     stored = _contents(git, {path: after for path, (_, after) in changed.items()})

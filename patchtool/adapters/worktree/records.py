@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from patchtool.domain.errors import EnvironmentFault, RefusedError
@@ -28,8 +27,7 @@ _MODE = re.compile(r"[0-7]{1,3}")
 NO_LINE = (-1, "")
 
 
-@dataclass(frozen=True)
-class FileChange:
+class FileChange(NamedTuple):
     """One file of a series.
 
     Args:
@@ -71,8 +69,7 @@ class FileChange:
         return self.mode if self.mode_after is None else self.mode_after
 
 
-@dataclass(frozen=True)
-class Applied:
+class Applied(NamedTuple):
     """A series that was written to a worktree.
 
     Args:
@@ -158,8 +155,7 @@ class BranchStep(NamedTuple):
     after: str
 
 
-@dataclass(frozen=True)
-class Transition:
+class Transition(NamedTuple):
     """A change of a worktree that is made as a whole: a series is written, replaced or taken out.
 
     Args:
@@ -211,9 +207,10 @@ NO_RECORD = Record(None)
 
 def write_record(record: Record) -> bytes:
     """The bytes of a record's file."""
-    applied = asdict(record.applied) if record.applied else {}
-    change = {_CHANGE: asdict(record.transition)} if record.transition else {}
-    return json.dumps({"schema": _SCHEMA, **applied, **change}, indent=1).encode()
+    applied = record.applied._asdict() if record.applied else {}
+    files = {"files": [change._asdict() for change in record.applied.files]} if record.applied else {}
+    change = {_CHANGE: record.transition._asdict()} if record.transition else {}
+    return json.dumps({"schema": _SCHEMA, **applied, **files, **change}, indent=1).encode()
 
 
 def read_record(file: Path, package: Package) -> Record:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from shlex import quote
 from typing import TYPE_CHECKING
 
@@ -98,7 +97,7 @@ def taken_out(
     if worktree.repository and applied.branch:
         _refuse_moved(worktree, applied, worktree.repository)
         _refuse_staged(worktree, changes, worktree.repository)
-    ours = replace(applied, files=tuple(c for c in applied.files if state.files[c.path] != "pristine"))
+    ours = applied._replace(files=tuple(c for c in applied.files if state.files[c.path] != "pristine"))
     targets = read_originals(worktree, ours)
     for change in changes:
         targets[change.path] = _without_series(worktree, journal, change, targets[change.path])

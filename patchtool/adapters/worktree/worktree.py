@@ -167,8 +167,9 @@ class Worktree:
             name = self.upstream.installed(path)
             folder, _, file = name.rpartition("/")
             if path.startswith(self.upstream.root) and (entry := entries(folder).get(file)):
-                joined = self._join(name) if entry.is_symlink() else f"{self._base}/{name}"
-                if (content := read_regular(joined)) is not None:
+                regular = entry.is_file(follow_symlinks=False)
+                joined = f"{self._base}/{name}" if regular else self._join(name)
+                if (content := read_regular(joined, listed=regular)) is not None:
                     contents[path] = content
         return contents
 

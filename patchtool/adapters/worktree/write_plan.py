@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from patchtool.adapters.git.checkout import Checkout
-    from patchtool.adapters.git.repository import Repository
     from patchtool.adapters.worktree.worktree import Worktree
 
 
@@ -74,8 +73,9 @@ def make_plan(
     modes = final_modes(commits)
     refuse_blocked(worktree, [*blockers_on_disk(worktree, others, created), *new_links(modes)])
     repository = worktree.repository
+    entries = repository.index_entries(map(worktree.in_repository, paths)) if repository else {}
     if repository:
-        refuse_blocked(worktree, blockers_in_git(worktree, repository, others, created, branch=branch))
+        refuse_blocked(worktree, blockers_in_git(worktree, repository, others, entries, created, branch=branch))
     originals = {path: None if path in created else worktree.raw(path) or b"" for path in paths}
     crlf = worktree.line_endings({path: raw for path, raw in originals.items() if raw is not None})
     stored = [_with_stored_endings(patch, crlf) for patch in commits]
@@ -102,7 +102,7 @@ def make_plan(
     if not (repository and worktree.checkout and branch):
         return WritePlan(applied, originals, contents)
     signing = signing_of(worktree.checkout)
-    applied = _with_commits(worktree, worktree.checkout, repository, stored, branch, applied, signing, replaced)
+    applied = _with_commits(worktree, worktree.checkout, entries, stored, branch, applied, signing, replaced)
     tip = repository.branch_tip(branch)
     ours = (applied.commits[-1], earlier.commits[-1] if earlier and earlier.branch == branch else None)
     if tip is not None and tip not in ours:
@@ -151,11 +151,11 @@ def _with_record_entries(
             entry = RecordEntry(*(earlier.record_before if entry == earlier.record_after else entry))
             line = earlier.record_line if earlier.record_line != NO_LINE else line
         if content is not None and original is None and not entry.hash:
-            yield replace(change, record_after=entry_of(content))
+            yield change._replace(record_after=entry_of(content))
         elif original is not None and entry.describes(original):
             after = RecordEntry() if content is None else entry_of(content, entry)
             line = line if content is None else NO_LINE
-            yield replace(change, record_before=entry, record_after=after, record_line=line)
+            yield change._replace(record_before=entry, record_after=after, record_line=line)
         else:
             yield change
 
@@ -176,7 +176,7 @@ def _with_stored_endings(patch: PatchCommit, crlf: dict[str, str]) -> PatchCommi
 def _with_commits(
     worktree: Worktree,
     checkout: Checkout,
-    repository: Repository,
+    entries: Mapping[str, IndexEntry],
     commits: list[PatchCommit],
     branch: str,
     applied: Applied,
@@ -192,16 +192,15 @@ def _with_commits(
         for path, change in replaced.items()
         if path in repository_paths and any(change.entry_before)
     }
-    before = {**repository.index_entries(repository_paths.values()), **ours, **created}
+    before = {**entries, **ours, **created}
     modes = {path: NEW_FILE if name in created else before[name].mode for path, name in repository_paths.items()}
-    made = commit_series(checkout, commits, lambda path: (modes[path], repository_paths[path]))
+    made, tree = commit_series(checkout, commits, lambda path: (modes[path], repository_paths[path]))
     if signing.wanted:
         made = sign(checkout, signing, made, commits)
     algorithm = "sha1" if len(made[-1]) == len(blob_id(b"")) else "sha256"
     after, set_modes = final_contents(commits), final_modes(commits)
     files = tuple(
-        replace(
-            change,
+        change._replace(
             entry_before=(entry.mode, entry.oid),
             entry_after=(
                 (NO_ENTRY.mode, NO_ENTRY.oid)
@@ -212,5 +211,4 @@ def _with_commits(
         for change in applied.files
         for entry in (before[repository_paths[change.path]],)
     )
-    tree = checkout.run("rev-parse", f"{made[-1]}^{{tree}}").decode().strip()
-    return replace(applied, files=files, branch=branch, commits=made, tree=tree)
+    return applied._replace(files=files, branch=branch, commits=made, tree=tree)

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 def _commit(lab: Lab, root: Path) -> tuple[str, ...]:
     checkout = discover(root)
     assert isinstance(checkout, Checkout)
-    return commit_series(checkout, lab.series(), lambda path: ("100755" if path == A else "100644", path))
+    stored = commit_series(checkout, lab.series(), lambda path: ("100755" if path == A else "100644", path))
+    assert lab.git(root, "rev-parse", f"{stored.commits[-1]}^{{tree}}") == stored.tree
+    return stored.commits
 
 
 def test_object_model_and_fast_import_make_the_same_commits(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from patchtool.adapters.worktree import open_worktree, read_applied, recover, unapply, write
-from patchtool.adapters.worktree.records import Applied, FileChange
+from patchtool.adapters.worktree.records import Applied, FileChange, Record, write_record
 from patchtool.domain.errors import RefusedError
 from patchtool.domain.objects import blob_id
 from patchtool.emulation import PACKAGE as SGLANG
@@ -30,7 +29,7 @@ EVIL = b"what the attacker wants to be there\n"
 def _record(path: str, *, branch: str | None = None, original: str = "originals/0", mode: int = 0o755) -> bytes:
     change = FileChange(path, blob_id(EVIL), blob_id(SECRET), blob_id(EVIL), blob_id(SECRET), original, mode)
     applied = Applied("v0.5.13", "0" * 64, (("first", "0" * 64),), (change,), branch=branch, head_branch=branch)
-    return json.dumps({"schema": 1, **asdict(applied)}).encode()
+    return write_record(Record(applied))
 
 
 def _plant(state: Path, name: str, record: bytes) -> None:
