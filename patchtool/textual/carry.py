@@ -13,7 +13,6 @@ from patchtool.textual.guards import Complaint, check_merged
 from patchtool.textual.lines import LineMerge, merge_file
 from patchtool.textual.placement import misplaced
 from patchtool.textual.python import PythonMerge, merge_python, summary
-from patchtool.textual.shape import shape
 from patchtool.textual.source import NotStructural, Source
 
 if TYPE_CHECKING:
@@ -127,7 +126,7 @@ def _same_code(path: str, one: bytes, other: bytes) -> bool:
     if not path.endswith(".py"):
         return False
     try:
-        return bool(shape(parsed(one).tree) == shape(parsed(other).tree))
+        return bool(parsed(one).shape == parsed(other).shape)
     except (NotStructural, RecursionError):
         return False
 

@@ -29,6 +29,26 @@ def matches(old: Sequence[Hashable], new: Sequence[Hashable]) -> list[tuple[int,
     Returns:
         Pairs of positions of equal elements, ascending in both.
     """
+    head = _common_start(old, new)
+    tail = _common_start(old[: head - 1 if head else None : -1], new[: head - 1 if head else None : -1])
+    middle = [(head + i, head + j) for i, j in _matches(old[head : len(old) - tail], new[head : len(new) - tail])]
+    ends = zip(range(len(old) - tail, len(old)), range(len(new) - tail, len(new)))
+    return [*((i, i) for i in range(head)), *middle, *ends]
+
+
+def _common_start(a: Sequence[Hashable], b: Sequence[Hashable]) -> int:
+    """The number of elements that two sequences begin with; slices are compared faster than elements."""
+    low, high = 0, min(len(a), len(b))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if a[low:middle] == b[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _matches(old: Sequence[Hashable], new: Sequence[Hashable]) -> list[tuple[int, int]]:
     ids: dict[Hashable, int] = {}
     a = [ids.setdefault(element, len(ids)) for element in old]
     b = [ids.setdefault(element, len(ids)) for element in new]

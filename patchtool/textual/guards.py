@@ -9,16 +9,22 @@ import symtable
 import warnings
 from collections import Counter
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+from patchtool.textual.chunks import KEPT, chunks_of
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from patchtool.textual.chunks import Chunk
 
 _WORD = re.compile(r"\w+|[-+*/%=<>!&|^~@.]")
 _MODULE_NAMES = frozenset(
     {"__file__", "__name__", "__doc__", "__path__", "__spec__", "__class__", "__annotations__", "__builtins__"}
     | {"__package__", "__loader__", "__module__", "__qualname__", "__debug__", "WindowsError"}
 )
+_Found = TypeVar("_Found", bound=tuple[str, ...])
+_KNOWN = _MODULE_NAMES | frozenset(dir(builtins))
 
 
 class Complaint(NamedTuple):
@@ -46,19 +52,18 @@ def check_merged(patched: bytes, target: bytes, merged: bytes) -> Complaint | No
     """
     result = _facts(merged)
     try:
-        result.tree  # noqa: B018  (reading it is the check)
+        result.chunks  # noqa: B018  (reading them is the check)
     except (SyntaxError, ValueError, RecursionError) as error:
         return Complaint("unparsable", f"the merged file does not parse: {error}")
     known = _facts(target), _facts(patched)  # in this order: the second is read only where the first does not suffice
-    for name, count in result.definitions.items():
+    for name in result.more(known[0], _definitions_of):
+        count = result.definitions[name]
         if count > 1 and all(count > side.definitions[name] for side in known):
             return Complaint("defined-twice", f"`{'.'.join(name[:-1])}` would be defined twice")
-    for entry, count in result.entries.items() if _has_new_entry(result, target) else ():
-        if all(count > side.entries[entry] for side in known):
+    for entry in result.more(known[0], _entries_of):
+        if all(result.entries[entry] > side.entries[entry] for side in known):
             return Complaint("entry-twice", f"{entry[0]} {entry[1]} would be there twice")
-    unbound = result.unbound
-    for side in known:
-        unbound = unbound and unbound - side.unbound
+    unbound = {name for name in result.newly_unbound(known[0]) if not known[1].leaves_unbound(name)}
     if unbound:
         return Complaint("name-gone", f"`{min(unbound)}` would be bound nowhere")
     return None
@@ -88,30 +93,61 @@ def check_words(added: Counter[str], removed: Counter[str], target: bytes, merge
 
 
 class _Facts:
-    """What is found in a Python file, each when it is asked for."""
+    """What is found in a Python file, each when it is asked for; what a chunk has, for all files that have it."""
 
     def __init__(self, data: bytes) -> None:
         self.data = data
 
     @cached_property
-    def tree(self) -> ast.Module:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return ast.parse(self.data)
+    def chunks(self) -> Sequence[Chunk]:
+        return chunks_of(self.data)
 
     @cached_property
     def definitions(self) -> Counter[tuple[str, ...]]:
-        return Counter(_definitions(self.tree.body, ()))
+        return Counter(name for chunk in self.chunks for name in _definitions_of(chunk))
 
     @cached_property
     def entries(self) -> Counter[tuple[str, str]]:
-        return Counter(_entries(ast.walk(self.tree)))
+        return Counter(entry for chunk in self.chunks for entry in _entries_of(chunk))
+
+    def apart(self, other: _Facts) -> tuple[Sequence[Chunk], Sequence[Chunk]]:
+        """The chunks that only one of two files has."""
+        ours, theirs = Counter(self.chunks), Counter(other.chunks)
+        return list((ours - theirs).elements()), list((theirs - ours).elements())
+
+    def more(self, other: _Facts, find: Callable[[Chunk], Sequence[_Found]]) -> Iterable[_Found]:
+        """What this file has more often than another one, in order."""
+        ours, theirs = (Counter(each for chunk in side for each in find(chunk)) for side in self.apart(other))
+        return ours - theirs
 
     @cached_property
-    def unbound(self) -> frozenset[str]:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return frozenset(_unbound(self.data.decode("utf-8")))
+    def _postponed(self) -> bool:
+        return any(_postpones_annotations(chunk) for chunk in self.chunks[:1])
+
+    @cached_property
+    def _stars(self) -> bool:
+        return any("import *" in chunk.text for chunk in self.chunks)
+
+    def names(self, chunks: Iterable[Chunk]) -> _Names:
+        """What some chunks read and bind."""
+        names = [_names_of(chunk, postponed=self._postponed) for chunk in chunks]
+        return _Names(frozenset().union(*(n.read for n in names)), frozenset().union(*(n.bound for n in names)))
+
+    def leaves_unbound(self, name: str) -> bool:
+        """Whether a name is read and bound nowhere it could be seen."""
+        if self._stars or name in _KNOWN:
+            return False
+        written = name[max(name.rfind("__"), 0) :]  # in a class, a private name has the name of the class before it
+        names = self.names(chunk for chunk in self.chunks if written in chunk.text)
+        return name in names.read - names.bound
+
+    def newly_unbound(self, other: _Facts) -> set[str]:
+        """The names that this file leaves unbound and another one does not: only what differs can have them."""
+        ours, theirs = (side.names(chunks) for side, chunks in zip((self, other), self.apart(other)))
+        candidates = (ours.read - theirs.read) | (theirs.bound - ours.bound)
+        if self._stars != other._stars or self._postponed != other._postponed:
+            candidates = self.names(self.chunks).read
+        return {name for name in candidates if self.leaves_unbound(name) and not other.leaves_unbound(name)}
 
 
 @lru_cache(maxsize=16)
@@ -119,23 +155,19 @@ def _facts(data: bytes) -> _Facts:
     return _Facts(data)
 
 
-def _has_new_entry(result: _Facts, target: bytes) -> bool:
-    """Whether there is an entry in a statement that the target has not."""
-    lines = result.data.split(b"\n")
-    new = Counter(lines) - Counter(target.split(b"\n"))
-    return any(True for _ in _entries(_touched(result.tree.body, lines, new)))
+@lru_cache(maxsize=KEPT)
+def _definitions_of(chunk: Chunk) -> Sequence[tuple[str, ...]]:
+    return list(_definitions(chunk.body, ()))
 
 
-def _touched(body: Sequence[ast.stmt], lines: Sequence[bytes], new: Container[bytes]) -> Iterator[ast.AST]:
-    """Walk the statements with new lines; of a class, those of its body."""
-    for node in body:
-        if not any(line in new for line in lines[node.lineno - 1 : node.end_lineno]):
-            continue
-        if isinstance(node, ast.ClassDef):
-            yield node
-            yield from _touched(node.body, lines, new)
-        else:
-            yield from ast.walk(node)
+@lru_cache(maxsize=KEPT)
+def _entries_of(chunk: Chunk) -> Sequence[tuple[str, str]]:
+    return list(_entries(node for statement in chunk.body for node in ast.walk(statement)))
+
+
+def _postpones_annotations(chunk: Chunk) -> bool:
+    futures = (node for node in chunk.body if isinstance(node, ast.ImportFrom) and node.module == "__future__")
+    return any(alias.name == "annotations" for node in futures for alias in node.names)
 
 
 def _definitions(body: Sequence[ast.AST], scope: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
@@ -172,11 +204,19 @@ def _entries(nodes: Iterable[ast.AST]) -> Iterator[tuple[str, str]]:
             yield from (("the attribute", f"{node.name}.{name}") for name, count in names.items() if count > 1)
 
 
-def _unbound(text: str) -> set[str]:
-    """Find names that are read but bound nowhere they could be seen."""
-    top = symtable.symtable(text, "merged", "exec")
-    if "import *" in text:
-        return set()
+class _Names(NamedTuple):
+    """The names that code reads where no definition around it binds them, and those that it binds in the module."""
+
+    read: frozenset[str]
+    bound: frozenset[str]
+
+
+@lru_cache(maxsize=KEPT)
+def _names_of(chunk: Chunk, *, postponed: bool) -> _Names:
+    text = "from __future__ import annotations\n" * (postponed and not chunk.is_first) + chunk.text
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        top = symtable.symtable(text, "merged", "exec")
     bound = {s.get_name() for s in top.get_symbols() if s.is_assigned() or s.is_imported() or s.is_namespace()}
     read: set[str] = set()
     tables = [top]
@@ -188,4 +228,4 @@ def _unbound(text: str) -> set[str]:
                 bound.add(symbol.get_name())
             if symbol.is_referenced() and (table is top or symbol.is_global()):
                 read.add(symbol.get_name())
-    return read - bound - set(dir(builtins)) - _MODULE_NAMES
+    return _Names(frozenset(read), frozenset(bound))

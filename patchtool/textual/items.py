@@ -42,7 +42,10 @@ class Item:
         read_body: Reads the items of a definition.
     """
 
-    __slots__ = ("__dict__", "before", "depth", "form", "lead", "line", "lines", "nodes", "source")
+    __slots__ = (
+        "__dict__", "_body", "before", "definition", "depth", "form", "lead", "line", "lines", "nodes", "read_body",
+        "whole",
+    )  # fmt: skip
 
     def __init__(
         self, form: str, lead: list[str], lines: list[str], depth: int, line: int, nodes: Sequence[ast.AST | str] = ()
@@ -52,6 +55,14 @@ class Item:
         self.definition: Definition | None = None
         self.whole = lines
         self.read_body: Callable[[], list[Item]] = list
+        self._body: list[Item] | None = None
+
+    def moved(self, by: int) -> Item:
+        """The same item some lines further down in another file; what is found out about one is known of the other."""
+        item = Item(self.form, self.lead, self.lines, self.depth, self.line + by, self.nodes)
+        item.definition, item.whole, item.__dict__ = self.definition, self.whole, self.__dict__
+        item.read_body = lambda: [inner.moved(by) for inner in self.body]
+        return item
 
     @property
     def nodes_only(self) -> list[ast.AST]:
@@ -95,10 +106,12 @@ class Item:
             return documentation_shape(self.nodes[0])
         return (self.form, *(n if isinstance(n, str) else header_shape(n) for n in self.nodes))
 
-    @cached_property
+    @property
     def body(self) -> list[Item]:
         """The items of a definition."""
-        return self.read_body()
+        if self._body is None:
+            self._body = self.read_body()
+        return self._body
 
     @cached_property
     def words(self) -> dict[str, int]:

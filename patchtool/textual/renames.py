@@ -27,11 +27,11 @@ class Similar(NamedTuple):
 
 
 class Renamed(NamedTuple):
-    """The same names, new by old, in some lines of base and patched."""
+    """The same names, new by old, in some statements of base and patched."""
 
     names: Mapping[str, str]
-    base: range
-    patched: range
+    base: Sequence[Item]
+    patched: Sequence[Item]
 
 
 def renamed_names(
@@ -61,7 +61,7 @@ def renamed_names(
             kinds = _variables(v.base), _variables(v.target)
             names = {old: new for old, new in names.items() if old in kinds[0] and new in kinds[1] and scope}
         if names:
-            found.append(Renamed(names, _lines(v.base), _lines(v.patched)))
+            found.append(Renamed(names, v.base, v.patched))
     return found
 
 
@@ -90,29 +90,27 @@ def _variables(items: Sequence[Item]) -> set[str]:
     return assigned - shared
 
 
-def _lines(items: Sequence[Item]) -> range:
-    return range(items[0].line, max(i.line + len(i.whole) for i in items)) if items else range(0)
-
-
-def with_names(source: Source, renamed: Sequence[tuple[Mapping[str, str], range]]) -> Source:
+def with_names(source: Source, renamed: Sequence[tuple[Mapping[str, str], Sequence[Item]]]) -> Source:
     """Write a file with other names.
 
     Args:
         source: The file.
-        renamed: Names, new by old, and the lines in which they are changed.
+        renamed: Names, new by old, and the statements in which they are changed.
 
     Returns:
         The file with them; attributes and keywords of calls are names, too, and strings are not.
     """
     lines = list(source.lines)
-    for names, at in renamed:
-        first = max(at.start - 1, 0)
-        part = lines[first : at.stop - 1]
-        for token in reversed(_names_in(part)):
-            new = names.get(token.string)
-            if new is not None:
-                row, (start, end) = first + token.start[0] - 1, (token.start[1], token.end[1])
-                lines[row] = lines[row][:start] + new + lines[row][end:]
+    for names, items in renamed:
+        for item in items:
+            if item.form == "comment" or names.keys().isdisjoint(item.names):
+                continue
+            first = item.line - 1
+            for token in reversed(_names_in(lines[first : first + len(item.whole)])):
+                new = names.get(token.string)
+                if new is not None:
+                    row, (start, end) = first + token.start[0] - 1, (token.start[1], token.end[1])
+                    lines[row] = lines[row][:start] + new + lines[row][end:]
     return Source("".join(lines).encode())
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 import re
-import warnings
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from typing import TYPE_CHECKING
 
+from patchtool.textual.chunks import KEPT, Chunk, chunks_of
 from patchtool.textual.items import Definition, Item
-from patchtool.textual.shape import is_documentation
+from patchtool.textual.shape import Shape, is_documentation, shape
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,23 +40,24 @@ class Source:
             raise NotStructural("it has form feeds or carriage returns")
         try:
             self.text = data.decode("utf-8")
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                self.tree = ast.parse(data)
+            self.chunks = chunks_of(data)
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
             raise NotStructural(f"it does not parse: {error}") from None
-        self.lines = self.text.split("\n")
-        last = self.lines.pop()
-        self.lines = [line + "\n" for line in self.lines] + ([last + "\n"] if last else [])
-        self.ends_bare = bool(last)
+        self.lines = [line for chunk in self.chunks for line in chunk.lines]
+        self.ends_bare = bool(data) and not data.endswith(b"\n")
 
     @cached_property
     def items(self) -> list[Item]:
         """The items of the module."""
-        reader = _Reader(self, 0)
-        reader.read(self.tree.body, 0, documented=True)
-        reader.comments(len(self.lines) + 1, 0)
-        return [*reader.items, Item("end", reader.blank, [], 0, len(self.lines) + 1, ("end",))]
+        found, rest = _together(self.chunks)
+        return [*found, Item("end", rest, [], 0, len(self.lines) + 1, ("end",))]
+
+    @cached_property
+    def shape(self) -> Shape:
+        """What it says; equal for files that differ in layout, comments and documentation only."""
+        said = [shape for chunk in self.chunks for shape in _shapes(chunk)]
+        documented = self.chunks[0].body and is_documentation(self.chunks[0].body[0])
+        return tuple(said[1:] if documented else said)
 
     @cached_property
     def unit(self) -> int:
@@ -67,7 +68,34 @@ class Source:
         return min((s for s in steps if s > 1), default=4)
 
 
-def _body(source: Source, node: Definition, done: int) -> list[Item]:
+def _together(chunks: Sequence[Chunk], line: int = 0) -> tuple[list[Item], list[str]]:
+    """The items of chunks that stand below each other, the first after some lines; and the blank lines after them."""
+    found: list[Item] = []
+    rest: list[str] = []
+    for chunk in chunks:
+        own, rest = _items(chunk)
+        found += [item.moved(line - bool(chunk.frame)) for item in own]
+        line += len(chunk.lines)
+    return found, rest
+
+
+@lru_cache(maxsize=KEPT)
+def _items(chunk: Chunk) -> tuple[Sequence[Item], list[str]]:
+    """The items of a chunk, and the blank lines after them."""
+    reader = _Reader(chunk, len(chunk.parsed_lines) - len(chunk.lines))
+    reader.read(chunk.body, 0, documented=chunk.is_first)
+    reader.comments(len(reader.lines) + 1, 0)
+    return reader.items, reader.blank
+
+
+@lru_cache(maxsize=KEPT)
+def _shapes(chunk: Chunk) -> Sequence[Shape]:
+    return [shape(statement) for statement in chunk.body]
+
+
+def _body(source: Chunk, node: Definition, done: int) -> list[Item]:
+    if source.members:
+        return _together(source.members, done)[0]
     reader = _Reader(source, done)
     reader.read(node.body, 0, documented=True)
     return reader.items
@@ -82,8 +110,9 @@ def _begin(node: ast.stmt) -> int:
 class _Reader:
     """Reads a list of statements of one definition into items."""
 
-    def __init__(self, source: Source, done: int) -> None:
+    def __init__(self, source: Chunk, done: int) -> None:
         self.source, self.done = source, done
+        self.lines = source.parsed_lines
         self.items: list[Item] = []
         self.blank: list[str] = []
 
@@ -111,11 +140,11 @@ class _Reader:
             last = self.items[-1]
             last.nodes = [*last.nodes, *nodes]
             last.form += "+"
-            last.lines = last.lines + self.source.lines[self.done : end]
+            last.lines = last.lines + self.lines[self.done : end]
             self.done = max(self.done, end)
             return None
         self.comments(start, depth)
-        item = Item(form, self.blank, self.source.lines[start - 1 : end], depth, start, nodes)
+        item = Item(form, self.blank, self.lines[start - 1 : end], depth, start, nodes)
         self.blank = []
         self.items.append(item)
         self.done = end
@@ -124,7 +153,7 @@ class _Reader:
     def comments(self, before: int, depth: int) -> None:
         """Append the comments that stand between the last item and a line."""
         for number in range(self.done + 1, before):
-            line = self.source.lines[number - 1]
+            line = self.lines[number - 1]
             if line.strip():
                 self.items.append(Item("comment", self.blank, [line], depth, number))
                 self.blank = []
@@ -133,15 +162,15 @@ class _Reader:
         self.done = max(self.done, before - 1)
 
     def definition(self, node: Definition, start: int, depth: int) -> None:
-        first = _begin(node.body[0])
+        first = self.source.head.count("\n") + 1 if self.source.members else _begin(node.body[0])
         form = "class" if isinstance(node, ast.ClassDef) else "def"
         end = node.end_lineno or start
-        one_line = bool(self.source.lines[first - 1].encode()[: node.body[0].col_offset].strip())
+        one_line = not self.source.members and bool(self.lines[first - 1].encode()[: node.body[0].col_offset].strip())
         item = self.add(form, start, end if one_line else self.header_end(start, first), depth, [node])
         if item is None:
             raise NotStructural(f"line {start} has a definition and other code")
         item.definition = node
-        item.whole = self.source.lines[start - 1 : end]
+        item.whole = self.lines[start - 1 : end]
         if not one_line:
             item.read_body = partial(_body, self.source, node, self.done)
         self.done = end
@@ -149,7 +178,7 @@ class _Reader:
     def header_end(self, start: int, first: int) -> int:
         """The last line of a header: what follows it before the block are comments and blank lines."""
         end = first - 1
-        while end > start and (not (text := self.source.lines[end - 1].strip()) or text[0] == "#"):
+        while end > start and (not (text := self.lines[end - 1].strip()) or text[0] == "#"):
             end -= 1
         return end
 
@@ -172,11 +201,11 @@ class _Reader:
             self.keyword("finally", final, depth)
 
     def is_elif(self, node: ast.If) -> bool:
-        return self.source.lines[node.lineno - 1].encode()[node.col_offset :].startswith(b"elif")
+        return self.lines[node.lineno - 1].encode()[node.col_offset :].startswith(b"elif")
 
     def block(self, node: ast.AST, start: int, body: list[ast.stmt], depth: int, form: str) -> None:
         first = _begin(body[0])
-        if self.source.lines[first - 1].encode()[: body[0].col_offset].strip():
+        if self.lines[first - 1].encode()[: body[0].col_offset].strip():
             self.add(form, start, body[-1].end_lineno or start, depth, [node, *body])
             return
         self.add(form, start, self.header_end(start, first), depth, [node])
@@ -185,7 +214,7 @@ class _Reader:
     def keyword(self, word: str, body: list[ast.stmt], depth: int) -> None:
         first = _begin(body[0])
         for number in range(self.done + 1, first + 1):
-            found = _KEYWORD.match(self.source.lines[number - 1])
+            found = _KEYWORD.match(self.lines[number - 1])
             if found and found.group(1) == word:
                 if number == first:
                     self.add(word, number, body[-1].end_lineno or first, depth, [word, *body])
