@@ -7,6 +7,7 @@ from shlex import quote
 from typing import NamedTuple
 
 from patchtool.adapters.git.checkout import Checkout
+from patchtool.adapters.git.commits import PatchCommit
 from patchtool.adapters.git.plumbing import Git
 from patchtool.adapters.git.repository import Repository
 from patchtool.adapters.git.series_branch import (
@@ -77,32 +78,14 @@ def apply_onto(session: Session, folder: Path, options: OntoOptions) -> Report:
     checkout, name = clone_of(worktree, folder), options.branch
     start = Repository(checkout).branch_tip(f"refs/heads/{name}") or checkout.head
     series = series_below(checkout, start)
-    base, own = (series.base, series.own) if series else (start, ())
+    base = series.base if series else start
     refuse_missing(checkout, base, base[:12], session.footprint)
-    tree, pin = tree_at(session, checkout, base), session.project.pin.release
-    release, note = release_at(session, checkout, tree)
-    if release not in (None, pin) and not (options.force or options.dry_run):
-        raise RefusedError(
-            f"{name} is on {release}, the pin is {pin}",
-            hint=f"patchtool rebase --to {release} moves the series to it; --force writes it nevertheless",
-        )
-    selected = select_patches(session.project.patches, options.only, options.skip)
-    rendering = render_series(session, tree, release, selected)
-    diff = rendering_diff(rendering, tree) if options.diff else ""
-    report = Report(
-        "apply",
-        rendering.exit_code,
-        UpstreamReport(release, "tree", commit=base, project=worktree.package.name),
-        patches=rendering.patches,
-        notes=tuple(filter(None, dict.fromkeys((*session.notes(), *worktree.notes, note, *rendering.notes)))),
-        text=diff,
-        extra={"diff": diff} if options.diff else {},
-    )
-    commits = patch_commits(rendering)
-    if rendering.exit_code >= ExitCode.CONFLICT or options.dry_run or not (commits or series):
+    report, commits = _rendered(session, worktree, checkout, base, options)
+    if report.exit_code >= ExitCode.CONFLICT or options.dry_run or not (commits or series):
+        release = report.upstream and report.upstream.release
         why = f"no patch changes {release or base[:12]}" if not commits else "--dry-run" if options.dry_run else ""
         return report._replace(headline="nothing was written" + (f" ({why})" if why else ""))
-    branch = prepare_branch(checkout, base, commits, own, name, start=start)
+    branch = prepare_branch(checkout, base, commits, series.own if series else (), name, start=start)
     result = OutputTree(str(folder), branch.tip, tree_id(checkout, branch.tip), changed=False)
     report = report._replace(result=result, notes=(*report.notes, *branch.notes))
     if branch.unchanged:
@@ -127,10 +110,40 @@ def apply_onto(session: Session, folder: Path, options: OntoOptions) -> Report:
     return report._replace(
         result=result._replace(changed=True),
         notes=(*report.notes, *dropped_notes(checkout, branch.carried.dropped)),
-        text=diff + text,
+        text=report.text + text,
         headline=_headline(folder, checkout, branch, kept),
         extra={**report.extra, **({"range_diff": text} if text else {}), "branches": [*filter(None, (name, kept))]},
     )
+
+
+def _rendered(
+    session: Session, worktree: Worktree, checkout: Checkout, base: str, options: OntoOptions
+) -> tuple[Report, list[PatchCommit]]:
+    """The series on the commit that it goes on: the report so far, and its commits.
+
+    Raises:
+        RefusedError: That is another release than the pin.
+    """
+    tree, pin = tree_at(session, checkout, base), session.project.pin.release
+    release, note = release_at(session, checkout, tree)
+    if release not in (None, pin) and not (options.force or options.dry_run):
+        raise RefusedError(
+            f"{options.branch} is on {release}, the pin is {pin}",
+            hint=f"patchtool rebase --to {release} moves the series to it; --force writes it nevertheless",
+        )
+    selected = select_patches(session.project.patches, options.only, options.skip)
+    rendering = render_series(session, tree, release, selected)
+    diff = rendering_diff(rendering, tree) if options.diff else ""
+    report = Report(
+        "apply",
+        rendering.exit_code,
+        UpstreamReport(release, "tree", commit=base, project=worktree.package.name),
+        patches=rendering.patches,
+        notes=tuple(filter(None, dict.fromkeys((*session.notes(), *worktree.notes, note, *rendering.notes)))),
+        text=diff,
+        extra={"diff": diff} if options.diff else {},
+    )
+    return report, patch_commits(rendering)
 
 
 def _check_name(name: str) -> None:

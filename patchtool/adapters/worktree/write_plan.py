@@ -70,8 +70,7 @@ def make_plan(
     # The files of the series that is applied are as it left them, so nothing in them blocks.
     replaced = {change.path: change for change in earlier.files if change.path in worktree.without} if earlier else {}
     others = [path for path in paths if path not in replaced]
-    modes = final_modes(commits)
-    refuse_blocked(worktree, [*blockers_on_disk(worktree, others, created), *new_links(modes)])
+    refuse_blocked(worktree, [*blockers_on_disk(worktree, others, created), *new_links(final_modes(commits))])
     repository = worktree.repository
     entries = repository.index_entries(map(worktree.in_repository, paths)) if repository else {}
     if repository:
@@ -81,21 +80,7 @@ def make_plan(
     stored = [_with_stored_endings(patch, crlf) for patch in commits]
     after = final_contents(stored)
     contents = {path: with_disk_endings(path, after[path], crlf) for path in paths}
-    bits = {path: _mode(worktree, path, created, replaced.get(path)) for path in paths}
-    files = tuple(
-        FileChange(
-            path,
-            before=MISSING if path in created else blob_id(worktree.read(path) or b""),
-            after=MISSING if (content := after[path]) is None else blob_id(content),
-            disk_before="" if (original := originals[path]) is None else blob_id(original),
-            disk_after="" if (written := contents[path]) is None else blob_id(written),
-            original=f"originals/{blob_id(original or b'')}",
-            mode=bits[path],
-            link=replaced[path].link if path in replaced else link_of(worktree.on_disk(path)),
-            mode_after=permissions(bits[path], modes[path]) if path in modes else None,
-        )
-        for path in paths
-    )
+    files = _file_changes(worktree, originals, after, contents, final_modes(commits), replaced)
     files = tuple(_with_record_entries(worktree, files, originals, contents, replaced))
     patches = tuple((patch.trailer("Patchtool-Patch"), patch.trailer("Patchtool-Digest")) for patch in commits)
     applied = Applied(release, digest(commits), patches, files, head=worktree.head, head_branch=worktree.branch)
@@ -112,6 +97,42 @@ def make_plan(
             hint=f"rename it (git branch -m {short} NAME), or delete it (git branch -D {short})",
         )
     return WritePlan(applied, originals, contents, tip or "", (UNSIGNED,) if signing.only_here else ())
+
+
+def _file_changes(
+    worktree: Worktree,
+    originals: Mapping[str, bytes | None],
+    after: Mapping[str, bytes | None],
+    contents: Mapping[str, bytes | None],
+    modes: Mapping[str, str],
+    replaced: Mapping[str, FileChange],
+) -> tuple[FileChange, ...]:
+    """What changes of every file.
+
+    Args:
+        worktree: The worktree.
+        originals: Bytes on disk before, by path in the git layout; None for a file that is created.
+        after: Bytes that git stores after; None for a file that is deleted.
+        contents: Bytes on disk after.
+        modes: Git's modes of the files whose permissions the series sets.
+        replaced: What the series that is taken out did to a file.
+    """
+    created = {path for path, original in originals.items() if original is None}
+    bits = {path: _mode(worktree, path, created, replaced.get(path)) for path in originals}
+    return tuple(
+        FileChange(
+            path,
+            before=MISSING if original is None else blob_id(worktree.read(path) or b""),
+            after=MISSING if (content := after[path]) is None else blob_id(content),
+            disk_before="" if original is None else blob_id(original),
+            disk_after="" if (written := contents[path]) is None else blob_id(written),
+            original=f"originals/{blob_id(original or b'')}",
+            mode=bits[path],
+            link=replaced[path].link if path in replaced else link_of(worktree.on_disk(path)),
+            mode_after=permissions(bits[path], modes[path]) if path in modes else None,
+        )
+        for path, original in originals.items()
+    )
 
 
 def link_of(file: Path) -> str:

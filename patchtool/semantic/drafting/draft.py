@@ -14,7 +14,8 @@ from patchtool.domain.ports import Tree
 from patchtool.domain.state import State
 from patchtool.semantic.drafting.hunks import Hunk, hunks
 from patchtool.semantic.drafting.renames import renames
-from patchtool.semantic.drafting.wording import Rules, alternatives, codemod
+from patchtool.semantic.drafting.rule_text import codemod
+from patchtool.semantic.drafting.wording import Rules, alternatives
 from patchtool.semantic.judge import judge_patch
 from patchtool.semantic.judging.whole_files import CREATED, DELETED
 from patchtool.semantic.language.source import ParseError, Source

@@ -3,24 +3,31 @@
 from __future__ import annotations
 
 import ast
-import io
-import textwrap
-import tokenize
 from collections.abc import Iterator, Sequence
 from itertools import groupby, pairwise
 
 from patchtool.semantic.drafting.hunks import Hunk
+from patchtool.semantic.drafting.rule_text import quoted, rule, text_of, with_holes
+from patchtool.semantic.drafting.statements import (
+    FUNCTIONS,
+    IMPORTS,
+    adding_verb,
+    identifiers,
+    imported,
+    module_of,
+    names_of,
+    parameter_nodes,
+    parameter_text,
+)
 from patchtool.semantic.language.names import local_names_of
 from patchtool.semantic.language.nodes import walk
 from patchtool.semantic.language.scopes import DEFINITIONS, Function, ScopeNode, first_line, parameters, symbols
-from patchtool.semantic.language.source import Source, bound_names
+from patchtool.semantic.language.source import Source
 from patchtool.semantic.matching.template import is_hole
 from patchtool.semantic.matching.unify import same
 
 Rules = tuple[str, ...]
 """The arguments of one or several rules, without name and target."""
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-_IMPORTS = (ast.Import, ast.ImportFrom)
 
 
 def alternatives(old: Source, new: Source, hunk: Hunk) -> list[Rules]:
@@ -46,11 +53,11 @@ class _Ways:
         self.new = new
         self.hunk = hunk
         self.scope = scope
-        self.in_function = isinstance(scope, _FUNCTIONS)
-        self.local = local_names_of(scope) - {"self", "cls"} if isinstance(scope, _FUNCTIONS) else frozenset()
+        self.in_function = isinstance(scope, FUNCTIONS)
+        self.local = local_names_of(scope) - {"self", "cls"} if isinstance(scope, FUNCTIONS) else frozenset()
         inner = dict(symbols(new.tree)).get(hunk.symbol)
-        parameter_names = set(parameters(scope)) if isinstance(scope, _FUNCTIONS) else set()
-        values = local_names_of(inner) if isinstance(inner, _FUNCTIONS) else frozenset()
+        parameter_names = set(parameters(scope)) if isinstance(scope, FUNCTIONS) else set()
+        values = local_names_of(inner) if isinstance(inner, FUNCTIONS) else frozenset()
         self.computed = frozenset((values | self.local) - parameter_names - {"self", "cls"})
         """Locals that stand for what they were assigned; goals find code by value."""
 
@@ -72,76 +79,76 @@ class _Ways:
         for place in ("behind", "before"):
             rules = list(self._statement_rules(place))
             if all(rules):
-                yield tuple(rule for group in rules for rule in group)
+                yield tuple(text for group in rules for text in group)
 
     def _statement_rules(self, place: str) -> Iterator[Rules]:
         removed, added = list(self.hunk.removed), list(self.hunk.added)
-        if all(isinstance(statement, _IMPORTS) for statement in (*removed, *added)):
+        if all(isinstance(statement, IMPORTS) for statement in (*removed, *added)):
             yield tuple(self._import_rules(removed, added, place))
             return
         for statement in list(removed):
-            partner = next((s for s in added if _names(s) and _names(s) == _names(statement)), None)
+            partner = next((s for s in added if names_of(s) and names_of(s) == names_of(statement)), None)
             if partner is not None:
                 removed.remove(statement)
                 added.remove(partner)
                 yield self._changed(statement, partner)
         for statement in removed:
-            names = _names(statement)
-            if isinstance(statement, _IMPORTS):
-                yield (_rule("", f"remove_import({_quoted(ast.unparse(statement))})"),)
+            names = names_of(statement)
+            if isinstance(statement, IMPORTS):
+                yield (rule("", f"remove_import({quoted(ast.unparse(statement))})"),)
             elif len(names) == 1 and (isinstance(statement, DEFINITIONS) or self.scope is not None):
-                yield (_rule(self.hunk.symbol, f"remove_definition({names[0]!r})"),)
+                yield (rule(self.hunk.symbol, f"remove_definition({names[0]!r})"),)
             else:
-                yield (_rule(self.hunk.symbol, f"remove({_quoted(_text(self.old, [statement]))})"),)
+                yield (rule(self.hunk.symbol, f"remove({quoted(text_of(self.old, [statement]))})"),)
         yield from self._added(added, place)
 
     def _added(self, added: Sequence[ast.stmt], place: str) -> Iterator[Rules]:
         near = self._neighbour(place)
         where = f", {place}={near!r}" if near else ""
-        for verb, group in groupby(added, _adding_verb):
+        for verb, group in groupby(added, adding_verb):
             statements = list(group)
             if verb:
                 scope = "" if verb == "add_import" else self.hunk.symbol
-                yield (_rule(scope, f"{verb}({_quoted(self._code(statements))}{where})"),)
+                yield (rule(scope, f"{verb}({quoted(self._code(statements))}{where})"),)
             else:
                 yield ()
 
     def _neighbour(self, place: str) -> str:
         statement = self.hunk.before if place == "behind" else self.hunk.behind
-        names = _names(statement) if statement is not None else []
+        names = names_of(statement) if statement is not None else []
         return names[-1 if place == "behind" else 0] if names else ""
 
     def _import_rules(self, removed: Sequence[ast.stmt], added: Sequence[ast.stmt], place: str) -> Iterator[str]:
-        gone, come = (_imported(statements) for statements in (removed, added))
+        gone, come = (imported(statements) for statements in (removed, added))
         near = self._neighbour(place)
         for code in gone:
             if code not in come:
-                yield _rule("", f"remove_import({_quoted(code)})")
+                yield rule("", f"remove_import({quoted(code)})")
         for statement in added:
-            fresh = [code for code in _imported([statement]) if code not in gone]
+            fresh = [code for code in imported([statement]) if code not in gone]
             if not fresh:
                 continue
-            joins = any(_module(statement) == _module(other) for other in removed)
+            joins = any(module_of(statement) == module_of(other) for other in removed)
             where = f", {place}={near!r}" if near and not joins else ""
-            whole = len(fresh) == len(_imported([statement])) and not joins
-            texts = [_text(self.new, [statement])] if whole else fresh
+            whole = len(fresh) == len(imported([statement])) and not joins
+            texts = [text_of(self.new, [statement])] if whole else fresh
             for text in texts:
-                yield _rule("", f"add_import({_quoted(text)}{where})")
-            near = _names(statement)[-1] if place == "behind" and not joins else near
+                yield rule("", f"add_import({quoted(text)}{where})")
+            near = names_of(statement)[-1] if place == "behind" and not joins else near
 
     def _changed(self, one: ast.stmt, other: ast.stmt) -> Rules:
         """Rules for a statement that binds the same name before and after."""
-        if isinstance(one, _FUNCTIONS) and isinstance(other, _FUNCTIONS) and type(one) is type(other):
+        if isinstance(one, FUNCTIONS) and isinstance(other, FUNCTIONS) and type(one) is type(other):
             header = list(self._header(one, other))
             if header and same(one.body, other.body):
                 return tuple(header)
-        texts = _text(self.old, [one]), _text(self.new, [other])
-        return (_rule(self.hunk.symbol, f"replace({_quoted(texts[0])}, {_quoted(texts[1])})", self._goals(*texts)),)
+        texts = text_of(self.old, [one]), text_of(self.new, [other])
+        return (rule(self.hunk.symbol, f"replace({quoted(texts[0])}, {quoted(texts[1])})", self._goals(*texts)),)
 
     def _header(self, one: Function, other: Function) -> Iterator[str]:
         """Rules for new parameters and decorators, where nothing else of the header changed."""
         symbol = f"{self.hunk.symbol}.{one.name}".lstrip(".")
-        old, new = _parameters(one), _parameters(other)
+        old, new = parameter_nodes(one), parameter_nodes(other)
         kept = [name for name in new if name in old]
         decorators = [ast.unparse(d) for d in one.decorator_list], [ast.unparse(d) for d in other.decorator_list]
         fresh = decorators[1][: len(decorators[1]) - len(decorators[0])]
@@ -154,10 +161,10 @@ class _Ways:
         if not unchanged:
             return
         for code in reversed(fresh):
-            yield _rule(symbol, f"add_decorator({code!r})")
+            yield rule(symbol, f"add_decorator({code!r})")
         for name in old:
             if name not in new:
-                yield _rule(symbol, f"remove_parameter({name!r})")
+                yield rule(symbol, f"remove_parameter({name!r})")
         names = list(new)
         for name in names:
             if name not in old:
@@ -165,39 +172,39 @@ class _Ways:
                 keyword_only = name in {a.arg for a in other.args.kwonlyargs}
                 starred = keyword_only and not one.args.kwonlyargs and one.args.vararg is None
                 behind = f", behind={previous!r}" if previous and not starred else ""
-                yield _rule(
-                    symbol, f"add_parameter({('*, ' if starred else '') + _parameter_text(other, name)!r}{behind})"
+                yield rule(
+                    symbol, f"add_parameter({('*, ' if starred else '') + parameter_text(other, name)!r}{behind})"
                 )
 
     def _replacements(self) -> Iterator[Rules]:
-        texts = _text(self.old, self.hunk.removed), self._code(self.hunk.added)
-        for before, after in (_with_holes(*texts, self.local), texts):
+        texts = text_of(self.old, self.hunk.removed), self._code(self.hunk.added)
+        for before, after in (with_holes(*texts, self.local), texts):
             for goals in self._all_goals(before, after):
                 yield (self._replace(before, after, goals),)
 
     def _removals(self) -> Iterator[Rules]:
-        text = _text(self.old, self.hunk.removed)
-        for anchor in dict.fromkeys((_with_holes(text, "pass", self.local)[0], text)):
-            yield (_rule(self.hunk.symbol, f"remove({_quoted(anchor)}{self._within})"),)
+        text = text_of(self.old, self.hunk.removed)
+        for anchor in dict.fromkeys((with_holes(text, "pass", self.local)[0], text)):
+            yield (rule(self.hunk.symbol, f"remove({quoted(anchor)}{self._within})"),)
 
     def _insertions(self) -> Iterator[Rules]:
         """Insertions before the next or after the previous statement; new identifiers are the defect."""
         hunk, code = self.hunk, self._code(self.hunk.added)
         if hunk.nested:
             return
-        known = set(_identifiers(self.scope)) if self.scope is not None else set()
-        fresh = sorted(set(_identifiers(ast.parse(code))) - known)
+        known = set(identifiers(self.scope)) if self.scope is not None else set()
+        fresh = sorted(set(identifiers(ast.parse(code))) - known)
         defect = f"unmentioned({', '.join(map(repr, fresh))})"
         blank = "\n" * self._blank_lines_above()
         for verb, near in (("insert_before", hunk.behind), ("insert_after", hunk.before)):
             if near is None:
                 continue
-            text = _text(self.old, [near])
+            text = text_of(self.old, [near])
             above = blank if verb == "insert_after" else ""
-            for anchor, body in (_with_holes(text, code, self.local), (text, code)):
+            for anchor, body in (with_holes(text, code, self.local), (text, code)):
                 for goals in self._all_goals(anchor, body):
-                    edit = f"{verb}({_quoted(anchor)}, {_quoted(body, above)})"
-                    yield (_rule(hunk.symbol, edit, goals, defect),)
+                    edit = f"{verb}({quoted(anchor)}, {quoted(body, above)})"
+                    yield (rule(hunk.symbol, edit, goals, defect),)
 
     def _with_context(self) -> Iterator[Rules]:
         """Replacements together with the statements around them, for code that is there several times."""
@@ -209,15 +216,15 @@ class _Ways:
         for left, right in ((above, below), (above, []), ([], below)):
             if not hunk.removed and not (left and right):
                 continue
-            before = _text(self.old, [*left, *hunk.removed, *right])
+            before = text_of(self.old, [*left, *hunk.removed, *right])
             stop = hunk.new_stop + len(right)
             after = self._code(hunk.new[hunk.start - len(left) : stop])
-            for one, other in (_with_holes(before, after, self.local), (before, after)):
+            for one, other in (with_holes(before, after, self.local), (before, after)):
                 for goals in self._all_goals(one, other):
                     yield (self._replace(one, other, goals),)
 
     def _replace(self, before: str, after: str, goals: Sequence[str]) -> str:
-        return _rule(self.hunk.symbol, f"replace({_quoted(before)}, {_quoted(after)}{self._within})", goals)
+        return rule(self.hunk.symbol, f"replace({quoted(before)}, {quoted(after)}{self._within})", goals)
 
     @property
     def _within(self) -> str:
@@ -225,7 +232,7 @@ class _Ways:
 
     def _code(self, statements: Sequence[ast.stmt]) -> str:
         """New statements as written, with the comments right above the first one that are new too."""
-        text = _text(self.new, statements)
+        text = text_of(self.new, statements)
         if not statements:
             return text
         comments: list[str] = []
@@ -262,7 +269,7 @@ class _Ways:
             places = [next((n for n, s in enumerate(old) if same(s, moved)), 0) for moved in pair]
             fresh += ["\n".join(self._goal_text(s, holes=holes) for s in pair)] if places[0] > places[1] else []
         option = ", as_written=True" if written else ""
-        return [f"goal('new code {number}', {_quoted(text)}{option})" for number, text in enumerate(fresh, 1)]
+        return [f"goal('new code {number}', {quoted(text)}{option})" for number, text in enumerate(fresh, 1)]
 
     def _goal_text(self, statement: ast.stmt, *, holes: bool) -> str:
         """A statement as a goal: names of what was computed before stand for values, and so are holes."""
@@ -274,145 +281,3 @@ class _Ways:
                 hole = f"OLD_{hole}" if node.id in stored and isinstance(node.ctx, ast.Load) else hole
                 node.id = hole if is_hole(hole) else node.id
         return ast.unparse(copied)
-
-
-def _adding_verb(statement: ast.stmt) -> str:
-    """The edit that adds such a statement to a module or class, or nothing."""
-    if isinstance(statement, _IMPORTS):
-        return "add_import"
-    if isinstance(statement, ast.ClassDef):
-        return "add_class"
-    if isinstance(statement, _FUNCTIONS):
-        return "add_function"
-    return "add_field" if isinstance(statement, (ast.Assign, ast.AnnAssign)) else ""
-
-
-def _names(statement: ast.stmt) -> list[str]:
-    return list(dict.fromkeys(bound_names(statement)))
-
-
-def _imported(statements: Sequence[ast.stmt]) -> list[str]:
-    """Each imported name as an import statement of its own."""
-    single: list[str] = []
-    for statement in statements:
-        for alias in getattr(statement, "names", ()):
-            if isinstance(statement, ast.ImportFrom):
-                single.append(ast.unparse(ast.ImportFrom(statement.module, [alias], statement.level)))
-            else:
-                single.append(ast.unparse(ast.Import([alias])))
-    return single
-
-
-def _module(statement: ast.stmt) -> tuple[object, ...] | None:
-    return (statement.module, statement.level) if isinstance(statement, ast.ImportFrom) else None
-
-
-def _parameters(function: Function) -> dict[str, ast.AST]:
-    """Each parameter by name, with annotation, default and kind as one node that can be compared."""
-    spec = function.args
-    positional = [*spec.posonlyargs, *spec.args]
-    defaults: list[ast.expr | None] = [None] * (len(positional) - len(spec.defaults)) + [*spec.defaults]
-    every = [*zip(positional, defaults), *zip(spec.kwonlyargs, spec.kw_defaults)]
-    nodes: dict[str, ast.AST] = {}
-    for arg, default in every:
-        kind = "k" if arg in spec.kwonlyargs else "p" if arg in spec.posonlyargs else "a"
-        parts: list[ast.expr] = [ast.Constant(kind), arg.annotation or ast.Constant(None), default or ast.Constant(...)]
-        nodes[arg.arg] = ast.Tuple(parts, ast.Load())
-    for star, kind in ((spec.vararg, "*"), (spec.kwarg, "**")):
-        if star is not None:
-            nodes[star.arg] = ast.Tuple([ast.Constant(kind), star.annotation or ast.Constant(None)], ast.Load())
-    return nodes
-
-
-def _parameter_text(function: Function, name: str) -> str:
-    spec = function.args
-    positional = [*spec.posonlyargs, *spec.args]
-    defaults: list[ast.expr | None] = [None] * (len(positional) - len(spec.defaults)) + [*spec.defaults]
-    for arg, default in [*zip(positional, defaults), *zip(spec.kwonlyargs, spec.kw_defaults)]:
-        if arg.arg == name:
-            annotation = f": {ast.unparse(arg.annotation)}" if arg.annotation else ""
-            equals = " = " if annotation else "="
-            return f"{name}{annotation}{equals + ast.unparse(default) if default else ''}"
-    return f"*{name}" if spec.vararg is not None and spec.vararg.arg == name else f"**{name}"
-
-
-def _identifiers(node: ast.AST) -> Iterator[str]:
-    for part in walk(node):
-        name = getattr(part, "attr", None) or getattr(part, "id", None)
-        if isinstance(name, str):
-            yield name
-
-
-def _text(source: Source, statements: Sequence[ast.stmt]) -> str:
-    """Statements as written, dedented; unparsed where they share a line with others."""
-    if not statements:
-        return "pass"
-    first = first_line(statements[0])
-    text = source.slice(first - 1, statements[-1].end_lineno or first).replace("\r\n", "\n")
-    text = textwrap.dedent(text).rstrip()
-    try:
-        complete = same(ast.parse(text).body, list(statements))
-    except SyntaxError:
-        complete = False
-    return text if complete else "\n".join(ast.unparse(s) for s in statements)
-
-
-def _with_holes(before: str, after: str, local: frozenset[str]) -> tuple[str, str]:
-    """Both texts with the locals of the first one replaced by holes."""
-    names = {n.id for n in walk(ast.parse(before)) if isinstance(n, ast.Name)} & local
-    holes = {name: f"{name.strip('_').upper()}_" for name in sorted(names) if name.isascii()}
-    unique = {name: hole for name, hole in holes.items() if is_hole(hole) and list(holes.values()).count(hole) == 1}
-    return _renamed(before, unique), _renamed(after, unique)
-
-
-def _renamed(text: str, names: dict[str, str]) -> str:
-    tree = ast.parse(text)
-    positions = {(n.lineno, n.col_offset): n.id for n in walk(tree) if isinstance(n, ast.Name) and n.id in names}
-    lines = text.splitlines(keepends=True)
-    for token in reversed(list(tokenize.generate_tokens(io.StringIO(text).readline))):
-        row, column = token.start
-        line = lines[row - 1] if row <= len(lines) else ""
-        if token.type == tokenize.NAME and (row, len(line[:column].encode())) in positions:
-            lines[row - 1] = line[:column] + names[token.string] + line[token.end[1] :]
-    return "".join(lines)
-
-
-def _rule(symbol: str, edit: str, goals: Sequence[str] = (), defect: str = "") -> str:
-    scope = f"scope={symbol!r}, " if symbol else ""
-    stated = f", defect={defect}" if defect else ""
-    wanted = f", goals=({', '.join(goals)},)" if goals else ""
-    return f"{scope}edit={edit}{stated}{wanted}"
-
-
-def _quoted(text: str, above: str = "") -> str:
-    """A template as a Python literal."""
-    if "\\" in text or '"""' in text:
-        return repr(("\n" if above else "") + above + text)
-    return f'"""\n{above}{text}\n"""' if "\n" in text or above else repr(text)
-
-
-_VOCABULARY = (
-    *("Rule", "SemanticPatch", "add_class", "add_decorator", "add_field", "add_function", "add_import"),
-    *("add_parameter", "any_branch", "goal", "insert_after", "insert_before", "remove", "remove_definition"),
-    *("remove_import", "remove_parameter", "rename", "replace", "unmentioned"),
-)
-
-
-def codemod(rules: Sequence[tuple[str, str]], *, several_targets: bool) -> str:
-    """Write a codemod.
-
-    Args:
-        rules: Target and arguments of each rule.
-        several_targets: Whether the rules must name their targets.
-    """
-    stated = "".join(
-        f"        Rule('rule {number}', {f'target={target!r}, ' if several_targets else ''}{rule}),\n"
-        for number, (target, rule) in enumerate(rules, 1)
-    )
-    used = [name for name in _VOCABULARY if name == "SemanticPatch" or f"{name}(" in stated]
-    body = f"    rules = (\n{stated}    )\n" if rules else ""
-    return (
-        '"""Drafted from a change: what it leaves must be there."""\n\n'
-        f"from patchtool.semantic import {', '.join(used)}\n\n\n"
-        f'class Draft(SemanticPatch):\n    """The change, as it was made."""\n{chr(10) if body else ""}{body}'
-    )

@@ -10,7 +10,8 @@ from patchtool.semantic.judging.kinds import RecordedKinds
 from patchtool.semantic.language.nodes import walk
 from patchtool.semantic.language.scopes import Problem, Scope, find_scope, local_subclasses, unresolved_bases
 from patchtool.semantic.language.source import Source
-from patchtool.semantic.matching.analysis import Match, ScopeAnalysis, bound_nodes
+from patchtool.semantic.matching.analysis import ScopeAnalysis
+from patchtool.semantic.matching.match import Match, bound_nodes
 from patchtool.semantic.matching.spellings import ALWAYS, OwnSpellings
 from patchtool.semantic.matching.template import template
 from patchtool.semantic.matching.unify import Bindings

@@ -9,13 +9,14 @@ from patchtool.domain.mismatch import Mismatch
 from patchtool.semantic.judging.examine import RuleVerdict
 from patchtool.semantic.judging.similarity import Query, Unit, most_similar, units_of
 from patchtool.semantic.language.source import Source
-from patchtool.semantic.matching.analysis import Match, ScopeAnalysis
+from patchtool.semantic.matching.analysis import ScopeAnalysis
 from patchtool.semantic.matching.difference import (
     Difference,
     first_difference,
     first_difference_of_expressions,
     shown,
 )
+from patchtool.semantic.matching.match import Match
 from patchtool.semantic.matching.template import Template, is_ellipsis, template
 from patchtool.semantic.matching.unify import Bindings, Matcher
 from patchtool.semantic.vocabulary.constraints import violated

@@ -5,62 +5,19 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 from functools import cached_property
-from typing import NamedTuple
 
 from patchtool.semantic.language.grammar import BUILTINS
 from patchtool.semantic.language.names import global_names_of, local_names_of
-from patchtool.semantic.language.nodes import COMPREHENSIONS, children, walk, walk_nested
+from patchtool.semantic.language.nodes import walk, walk_nested
 from patchtool.semantic.language.scopes import Block, Scope, blocks, parameters
 from patchtool.semantic.language.source import Source
-from patchtool.semantic.matching.conditions import is_transparent
+from patchtool.semantic.matching.conditions import is_transparent, own_expressions
 from patchtool.semantic.matching.flow import DataFlow
 from patchtool.semantic.matching.helpers import Helpers
+from patchtool.semantic.matching.match import Match, bound_nodes, same_holes
 from patchtool.semantic.matching.spellings import ALWAYS, Context, OwnSpellings, Spellings
 from patchtool.semantic.matching.template import Template, is_hole
-from patchtool.semantic.matching.unify import Binding, Bindings, Matcher, same, same_binding
-
-
-class Match(NamedTuple):
-    """Code that a template matches.
-
-    Args:
-        block: The block that contains it.
-        start: Index of its first statement.
-        stop: Index after its last one.
-        node: The matched expression, or the first statement.
-        env: The hole bindings.
-        conditional: Why the expression may not run exactly once when its statement does, or empty.
-        by_value: Whether the holes are bound to values instead of code as written.
-    """
-
-    block: Block
-    start: int
-    stop: int
-    node: ast.AST
-    env: Bindings
-    conditional: str = ""
-    by_value: bool = False
-
-    @property
-    def statement(self) -> ast.stmt:
-        """The statement that contains the match, or the first of several."""
-        return self.block.statements[self.start]
-
-    @property
-    def statements(self) -> list[ast.stmt]:
-        """All statements of the match."""
-        return self.block.statements[self.start : self.stop]
-
-    @property
-    def line(self) -> int:
-        """One-based line."""
-        return getattr(self.node, "lineno", self.statement.lineno)
-
-    @property
-    def position(self) -> tuple[int, int]:
-        """Line and column, for the order in the source."""
-        return (self.line, getattr(self.node, "col_offset", 0))
-
+from patchtool.semantic.matching.unify import Binding, Bindings, Matcher, same
 
 _Node = tuple[Block, int, ast.AST, str]
 """A node with its block, the index of its statement, and why it may not run exactly once when that does."""
@@ -269,14 +226,14 @@ class ScopeAnalysis:
         computed = [match for match, passes in zip(matches, passes_on) if not passes]
         known = [match.env for match in computed]
         rest = (match for match, passes in zip(matches, passes_on) if passes)
-        return computed + [match for match in rest if not any(_same_holes(match.env, env) for env in known)]
+        return computed + [match for match in rest if not any(same_holes(match.env, env) for env in known)]
 
     def _passes_on(self, pattern: ast.AST, env: Bindings, match: Match) -> bool:
         """Whether a node inside of a match has the value that is matched, too."""
         values = self.flow.node_values(match.statement) if self.flow else {}
         inside = (node for node in walk(match.node) if isinstance(node, ast.expr) and node is not match.node)
         return any(
-            _same_holes(inner, match.env)
+            same_holes(inner, match.env)
             for node in inside
             for inner in self.matcher.expression(pattern, values.get(id(node), node), env)
         )
@@ -345,51 +302,3 @@ class ScopeAnalysis:
             for hole in env
             for nodes in [bound_nodes(env[hole])]
         }
-
-
-def bound_nodes(value: Binding | None) -> tuple[ast.AST, ...]:
-    """Return the nodes that a hole is bound to; an identifier as a name."""
-    if value is None:
-        return ()
-    if isinstance(value, str):
-        return (ast.Name(id=value, ctx=ast.Load()),)
-    return value if isinstance(value, tuple) else (value,)
-
-
-def bound_identifiers(env: Bindings) -> dict[str, str]:
-    """Return the holes that are bound to an identifier."""
-    names = {hole: value.id if isinstance(value, ast.Name) else value for hole, value in env.items()}
-    return {hole: name for hole, name in names.items() if isinstance(name, str)}
-
-
-def _same_holes(one: Bindings, other: Bindings) -> bool:
-    return one.keys() == other.keys() and all(same_binding(value, other[hole]) for hole, value in one.items())
-
-
-_SEPARATE = (ast.stmt, ast.ExceptHandler, ast.match_case, ast.Lambda)
-
-
-def own_expressions(statement: ast.stmt) -> Iterator[tuple[ast.expr, str]]:
-    """Yield a statement's expressions, without those of statements inside it and of nested functions.
-
-    Yields:
-        The expression, and why it may not run exactly once when the statement does, or empty.
-    """
-    first = {ast.While: "in the condition of a loop", ast.Assert: "in an assertion"}.get(type(statement), "")
-    stack: list[tuple[ast.AST, str]] = [(statement, first)]
-    while stack:
-        node, conditional = stack.pop()
-        if isinstance(node, ast.expr):
-            yield node, conditional
-        inner = [child for child in children(node) if not isinstance(child, _SEPARATE)]
-        stack.extend((child, conditional or _conditional_part(node, child)) for child in inner)
-
-
-def _conditional_part(node: ast.AST, child: ast.AST) -> str:
-    if isinstance(node, ast.BoolOp) and child is not node.values[0]:
-        return "behind and/or"
-    if isinstance(node, ast.IfExp) and child is not node.test:
-        return "in a conditional expression"
-    if isinstance(node, COMPREHENSIONS):
-        return "in a comprehension"
-    return "in an annotation" if isinstance(node, ast.AnnAssign) and child is node.annotation else ""

@@ -10,9 +10,10 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from patchtool.semantic.language.nodes import walk
-from patchtool.semantic.matching.analysis import Match, ScopeAnalysis, own_expressions
-from patchtool.semantic.matching.conditions import tests_of
+from patchtool.semantic.matching.analysis import ScopeAnalysis
+from patchtool.semantic.matching.conditions import own_expressions, tests_of
 from patchtool.semantic.matching.flow import constant_truth
+from patchtool.semantic.matching.match import Match
 from patchtool.semantic.matching.unify import same
 
 _OF_TENSORS = frozenset(

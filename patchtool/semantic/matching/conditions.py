@@ -1,4 +1,4 @@
-"""What must hold for a block to run: the tests of ``if`` and ``match``; and ``with`` blocks that change nothing."""
+"""What must hold for code to run: the tests of its blocks, and its part of an expression."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from patchtool.semantic.language.nodes import COMPREHENSIONS, children
 from patchtool.semantic.language.scopes import Block
 
 _HARMLESS_CONTEXTS = frozenset(
@@ -86,3 +87,32 @@ def _is_harmless(context: ast.expr) -> bool:
     callee = context.func if isinstance(context, ast.Call) else context
     name = callee.attr if isinstance(callee, ast.Attribute) else getattr(callee, "id", "")
     return name in _HARMLESS_CONTEXTS or name.endswith("_lock")
+
+
+_SEPARATE = (ast.stmt, ast.ExceptHandler, ast.match_case, ast.Lambda)
+
+
+def own_expressions(statement: ast.stmt) -> Iterator[tuple[ast.expr, str]]:
+    """Yield a statement's expressions, without those of statements inside it and of nested functions.
+
+    Yields:
+        The expression, and why it may not run exactly once when the statement does, or empty.
+    """
+    first = {ast.While: "in the condition of a loop", ast.Assert: "in an assertion"}.get(type(statement), "")
+    stack: list[tuple[ast.AST, str]] = [(statement, first)]
+    while stack:
+        node, conditional = stack.pop()
+        if isinstance(node, ast.expr):
+            yield node, conditional
+        inner = [child for child in children(node) if not isinstance(child, _SEPARATE)]
+        stack.extend((child, conditional or _conditional_part(node, child)) for child in inner)
+
+
+def _conditional_part(node: ast.AST, child: ast.AST) -> str:
+    if isinstance(node, ast.BoolOp) and child is not node.values[0]:
+        return "behind and/or"
+    if isinstance(node, ast.IfExp) and child is not node.test:
+        return "in a conditional expression"
+    if isinstance(node, COMPREHENSIONS):
+        return "in a comprehension"
+    return "in an annotation" if isinstance(node, ast.AnnAssign) and child is node.annotation else ""

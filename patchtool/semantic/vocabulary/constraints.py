@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from patchtool.semantic.language.nodes import walk
-from patchtool.semantic.matching.analysis import Match, ScopeAnalysis, bound_nodes
+from patchtool.semantic.matching.analysis import ScopeAnalysis
+from patchtool.semantic.matching.match import Match, bound_nodes
 from patchtool.semantic.matching.template import template
 from patchtool.semantic.matching.unify import Bindings, same
 

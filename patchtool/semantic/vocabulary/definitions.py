@@ -10,7 +10,8 @@ from typing import ClassVar
 
 from patchtool.semantic.language.scopes import DEFINITIONS
 from patchtool.semantic.language.source import bound_names
-from patchtool.semantic.matching.analysis import Match, ScopeAnalysis
+from patchtool.semantic.matching.analysis import ScopeAnalysis
+from patchtool.semantic.matching.match import Match
 from patchtool.semantic.matching.template import template
 from patchtool.semantic.matching.unify import Bindings
 from patchtool.semantic.vocabulary.edits import Replacement

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from typing import ClassVar, NamedTuple
 
 from patchtool.semantic.language.scopes import Block
-from patchtool.semantic.matching.analysis import Match, ScopeAnalysis
+from patchtool.semantic.matching.analysis import ScopeAnalysis
 from patchtool.semantic.matching.conditions import is_transparent
+from patchtool.semantic.matching.match import Match
 from patchtool.semantic.matching.runs import carried_runs
 from patchtool.semantic.matching.template import Template, TemplateError, template
 from patchtool.semantic.matching.unify import Bindings

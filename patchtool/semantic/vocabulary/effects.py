@@ -6,8 +6,9 @@ import ast
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
-from patchtool.semantic.matching.analysis import Match, ScopeAnalysis
+from patchtool.semantic.matching.analysis import ScopeAnalysis
 from patchtool.semantic.matching.conditions import is_transparent, tests_of
+from patchtool.semantic.matching.match import Match
 from patchtool.semantic.matching.meaning import Condition, Effect, conjuncts
 from patchtool.semantic.matching.observation import is_pure, only_looks
 from patchtool.semantic.matching.unify import Bindings

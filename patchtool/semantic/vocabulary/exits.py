@@ -8,8 +8,9 @@ from typing import NamedTuple
 
 from patchtool.semantic.language.nodes import children
 from patchtool.semantic.language.scopes import DEFINITIONS
-from patchtool.semantic.matching.analysis import Match, ScopeAnalysis
+from patchtool.semantic.matching.analysis import ScopeAnalysis
 from patchtool.semantic.matching.conditions import Test, case_tests
+from patchtool.semantic.matching.match import Match
 
 Excludes = Callable[[ast.AST, bool], bool]
 """Whether the value of a condition, true or false, keeps the function from needing the match."""

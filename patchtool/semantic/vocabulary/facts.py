@@ -10,8 +10,9 @@ from typing import NamedTuple
 from patchtool.semantic.language.nodes import walk
 from patchtool.semantic.language.scopes import Problem, Scope, find_scope, local_mro, symbols
 from patchtool.semantic.language.source import Source
-from patchtool.semantic.matching.analysis import Match, ScopeAnalysis, bound_nodes
+from patchtool.semantic.matching.analysis import ScopeAnalysis
 from patchtool.semantic.matching.flow import DataFlow, constant_truth
+from patchtool.semantic.matching.match import Match, bound_nodes
 from patchtool.semantic.matching.template import template
 from patchtool.semantic.matching.unify import Bindings
 from patchtool.semantic.vocabulary.constraints import Constraint, filter_matches

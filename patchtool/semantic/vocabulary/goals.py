@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from patchtool.semantic.language.nodes import walk
-from patchtool.semantic.matching.analysis import Match, ScopeAnalysis
+from patchtool.semantic.matching.analysis import ScopeAnalysis
+from patchtool.semantic.matching.match import Match
 from patchtool.semantic.matching.meaning import effects_of
 from patchtool.semantic.matching.template import Template, template
 from patchtool.semantic.matching.unify import Bindings

@@ -8,9 +8,10 @@ from functools import partial
 from typing import NamedTuple, Protocol
 
 from patchtool.semantic.language.scopes import Block
-from patchtool.semantic.matching.analysis import Match, ScopeAnalysis, bound_nodes
+from patchtool.semantic.matching.analysis import ScopeAnalysis
 from patchtool.semantic.matching.certainty import dead_code
 from patchtool.semantic.matching.conditions import Test, tests_of
+from patchtool.semantic.matching.match import Match, bound_nodes
 from patchtool.semantic.matching.template import template
 from patchtool.semantic.matching.unify import Bindings, same
 from patchtool.semantic.vocabulary.exits import early_exit, is_excluded

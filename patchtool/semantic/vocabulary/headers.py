@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import ClassVar, cast
 
 from patchtool.semantic.language.scopes import Block
-from patchtool.semantic.matching.analysis import Match, ScopeAnalysis
+from patchtool.semantic.matching.analysis import ScopeAnalysis
+from patchtool.semantic.matching.match import Match
 from patchtool.semantic.matching.template import template
 from patchtool.semantic.matching.unify import Bindings, same
 from patchtool.semantic.vocabulary.changes import (

@@ -9,7 +9,8 @@ from typing import ClassVar, NamedTuple
 
 from patchtool.semantic.language.scopes import DEFINITIONS
 from patchtool.semantic.language.source import bound_names
-from patchtool.semantic.matching.analysis import Match, ScopeAnalysis
+from patchtool.semantic.matching.analysis import ScopeAnalysis
+from patchtool.semantic.matching.match import Match
 from patchtool.semantic.matching.template import Template, template
 from patchtool.semantic.matching.unify import Bindings
 from patchtool.semantic.vocabulary.changes import AddImportedNames, InPlace, RemoveImportedNames

@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 from patchtool.semantic.language.names import reads, stores
 from patchtool.semantic.language.nodes import walk
-from patchtool.semantic.matching.analysis import ScopeAnalysis, bound_identifiers, bound_nodes
+from patchtool.semantic.matching.analysis import ScopeAnalysis
+from patchtool.semantic.matching.match import bound_identifiers, bound_nodes
 from patchtool.semantic.matching.observation import looked_at
 from patchtool.semantic.matching.rows import Rows, rows_of
 from patchtool.semantic.matching.storage import changed_in_place, storage

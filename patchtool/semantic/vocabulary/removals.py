@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from patchtool.semantic.language.source import bound_names
-from patchtool.semantic.matching.analysis import Match, ScopeAnalysis
+from patchtool.semantic.matching.analysis import ScopeAnalysis
+from patchtool.semantic.matching.match import Match
 from patchtool.semantic.matching.template import Template, template
 from patchtool.semantic.matching.unify import Bindings
 from patchtool.semantic.vocabulary.constraints import Constraint

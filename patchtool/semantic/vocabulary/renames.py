@@ -13,7 +13,8 @@ from patchtool.semantic.language.nodes import COMPREHENSIONS, NESTED_SCOPES, wal
 from patchtool.semantic.language.readers import Readers, readers_of
 from patchtool.semantic.language.scopes import local_mro
 from patchtool.semantic.language.source import bound_names
-from patchtool.semantic.matching.analysis import Match, ScopeAnalysis
+from patchtool.semantic.matching.analysis import ScopeAnalysis
+from patchtool.semantic.matching.match import Match
 from patchtool.semantic.matching.unify import Bindings
 from patchtool.semantic.vocabulary.goals import MISSING, GoalStatus, SearchResult
 

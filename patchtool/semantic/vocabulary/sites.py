@@ -6,8 +6,9 @@ import ast
 from collections.abc import Iterator
 
 from patchtool.semantic.language.nodes import walk
-from patchtool.semantic.matching.analysis import Match, ScopeAnalysis
+from patchtool.semantic.matching.analysis import ScopeAnalysis
 from patchtool.semantic.matching.conditions import tests_of
+from patchtool.semantic.matching.match import Match
 from patchtool.semantic.matching.meaning import Condition, conjuncts, effects_of, named_holes
 from patchtool.semantic.matching.observation import only_looks
 from patchtool.semantic.matching.template import Template

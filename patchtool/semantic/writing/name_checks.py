@@ -13,7 +13,8 @@ from patchtool.semantic.language.names import assigned_names, shared_names
 from patchtool.semantic.language.nodes import COMPREHENSIONS, NESTED_SCOPES, children, walk, walk_scope
 from patchtool.semantic.language.scopes import Function, parameters
 from patchtool.semantic.language.source import direct_bindings
-from patchtool.semantic.matching.analysis import ScopeAnalysis, bound_nodes
+from patchtool.semantic.matching.analysis import ScopeAnalysis
+from patchtool.semantic.matching.match import bound_nodes
 from patchtool.semantic.matching.template import is_hole
 from patchtool.semantic.matching.unify import Binding, same
 from patchtool.semantic.vocabulary.edits import Replacement
