@@ -113,7 +113,7 @@ class TextChange(NamedTuple):
     """What a text patch does to the tree that it was made for.
 
     Args:
-        files: Each file that it changes.
+        files: Each file that it changes; with a problem, on the files that its diff was made of, where they are known.
         problem: Why it does not apply to that tree exactly, one sentence; empty if it does.
         commit: The commit of that tree, without patches, in the store.
     """

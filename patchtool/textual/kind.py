@@ -40,7 +40,9 @@ class TextKind:
             return Judgement(State.CONFLICT, "base-unknown", _NO_BASE)
         change = info.text.change()
         if change.problem:
-            return Judgement(State.CONFLICT, "does-not-apply", f"to the release it was made for: {change.problem}")
+            told = f"to the release it was made for: {change.problem}"
+            resolved = _as_resolved(info.text, tree) if change.files else None
+            return resolved or Judgement(State.CONFLICT, "does-not-apply", told)
         if info.is_newer_than(release):
             return Judgement(State.ABSENT, "before-since", f"the patch is for v{info.since} and later")
         try:

@@ -96,6 +96,7 @@ def stop_at(session: Session, stored: StoredRelease, rendering: Rendering, patch
     carried = carry_change(change, below, patch.info.text)
     conflicts = conflict_sides(carried)
     base = patch.info.base or str(session.project.lock.pin or session.project.pin.release)
+    base = f"what {patch.info.name} was made of" if change.problem else base
     files = checkout.put(
         conflicts, staged_files(carried, conflicts), labels=(str(stored.release), base, patch.info.name)
     )
@@ -158,9 +159,13 @@ def _below(
 
 
 def change_in_conflict(patch: PatchReport) -> TextChange | None:
-    """What a text patch does where it was made; None for another patch, and where it does not apply there."""
+    """What a text patch does where it was made; None for another patch, and where what it was made of is not known."""
     change = patch.info.text.change() if patch.info.text and is_stuck(patch.judgement) else None
-    unfit = change is None or change.problem or patch.judgement.state in (State.BLOCKED, State.CRASHED)
+    unfit = (
+        change is None
+        or (change.problem and not change.files)
+        or patch.judgement.state in (State.BLOCKED, State.CRASHED)
+    )
     return None if unfit else change
 
 

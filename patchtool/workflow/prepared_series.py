@@ -142,7 +142,10 @@ def _judged_on(session: Session, base: Release, changes: dict[str, TextChange]) 
                 return judge_now(info, below, release)
             there = entries_of(below, info.targets)
             index.put({path: there.get(path) for path in info.targets})
-            applied = index.apply(Path(info.source_file).read_bytes())
+            diff = Path(info.source_file).read_bytes()
+            applied = index.apply(diff)
+            if applied.problem:
+                applied = applied._replace(files=index.apply_where_made(diff))
             change = changes[info.name] = applied._replace(commit=stored.commit)
             return judge_now(info._replace(text=known_source("", change)), below, release)
 

@@ -76,6 +76,8 @@ def _to_do(patch: PatchReport, work: Path, *, conflicts: bool) -> str:
     folder = Path(patch.info.source_file).parent
     if patch.judgement.state is State.BLOCKED:
         return f"it needs a patch that is not there; edit {folder / 'patch.toml'}, or:"
+    if patch.judgement.reason == "does-not-apply":
+        return f"{work} has the patches before it; mend these hunks in {patch.info.source_file}, or import it again:"
     return f"edit {patch.info.source_file}; {work} has the patches before it:"
 
 

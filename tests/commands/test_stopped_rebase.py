@@ -395,6 +395,62 @@ def test_a_semantic_patch_is_edited_in_the_project(upstream: SmallUpstream, work
     assert set(upstream.run("status", "--json").states().values()) == {"applied"}
 
 
+def made_for(release: str, text: str, tmp_path: Path) -> bytes:
+    """A diff of a file of notes that is not the pin's."""
+    return diff_of(
+        Kind(
+            {"notes.txt": File(text.encode())}, {"notes.txt": File(changed("line 3\n", f"{release}\n", text).encode())}
+        ),
+        tmp_path / f"made-for-{release}",
+    )
+
+
+def test_a_patch_of_another_release_stops_with_markers(series: SmallUpstream, tmp_path: Path, work: Path) -> None:
+    older = LINES.replace("line 2\n", "the second line\n", 1)
+    publish(series, "0.9", {CACHE: File(SOURCE.encode()), NOTES: File(older.encode())})
+    assert series.run("fetch", "0.9").code == 0
+    add_patch(series, "fourth", made_for("three", older, tmp_path))
+    publish(series, "1.2", {CACHE: File(SOURCE.encode()), NOTES: File(LINES.encode())})
+    told = series.run("rebase", "--to", "1.2", "--work", str(work))
+    assert told.code == 3
+    assert (
+        f"stopped at fourth, conflict (does-not-apply): to the release it was made for: patch failed: {NOTES}:1"
+        in told.out
+    )
+    assert git(work, "status", "--porcelain") == f"UU {NOTES}"
+    marked = (work / NOTES).read_text()
+    assert (
+        "||||||| what fourth was made of\nthe second line\nline 3\n=======\nthe second line\nthree\n>>>>>>> fourth\n"
+        in marked
+    )
+    resolve(work, NOTES, LINES.replace("line 3\n", "line three, three\n", 1))
+    done = series.run("rebase", "--continue")
+    assert done.code == 0, done.out + done.err
+    status = series.run("status", "--json")
+    assert (status.code, set(status.states().values())) == (0, {"applied"})
+
+
+def test_hunks_of_files_that_nobody_has_are_told_one_by_one(series: SmallUpstream, tmp_path: Path, work: Path) -> None:
+    text = LINES.replace("line 2\n", "unknown\n").replace("line 25\n", "unknown, too\n")
+    made = Kind(
+        {"notes.txt": File(text.encode())},
+        {
+            "notes.txt": File(
+                text.replace("line 4\n", "a\n").replace("line 14\n", "b\n").replace("line 24\n", "c\n").encode()
+            )
+        },
+    )
+    source = add_patch(series, "fourth", diff_of(made, tmp_path / "made-fourth"))
+    publish(series, "1.2", {CACHE: File(SOURCE.encode()), NOTES: File(LINES.encode())})
+    told = series.run("rebase", "--to", "1.2", "--work", str(work))
+    assert told.code == 3
+    assert f"patch failed: {NOTES}:2, {NOTES}:22\n" in told.out
+    assert f"mend these hunks in {source}" in told.out
+    assert all(f"patchtool rebase --{way}" in told.out for way in ("continue", "skip", "abort"))
+    assert (work / NOTES).read_text() == THIRD
+    assert git(work, "status", "--porcelain") == ""
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

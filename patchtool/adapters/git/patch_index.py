@@ -6,6 +6,7 @@ kept in a scratch folder, so the store is not written to.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,12 +16,15 @@ from patchtool.adapters.git.plumbing import Git
 from patchtool.adapters.scratch import scratch_folder
 from patchtool.domain.errors import EnvironmentFault
 from patchtool.domain.objects import MISSING
-from patchtool.domain.text_patch import FileChange, TextChange
+from patchtool.domain.text_patch import REGULAR, FileChange, TextChange
 
 DIFF = ("-p", "--no-commit-id", "--full-index", "--binary", "--find-renames", "--no-color", "--no-ext-diff", "-U3")
 """How git is to write the diff of a text patch."""
 Entry = tuple[str, bytes]
 """Git's mode and the bytes of a file."""
+
+_MADE_OF = re.compile(rb"^index ([0-9a-f]+)\.\.", re.MULTILINE)
+_FAILED = re.compile(r"^error: patch failed: (.*:\d+)$", re.MULTILINE)
 
 
 class PatchIndex:
@@ -75,7 +79,7 @@ class PatchIndex:
             if str(self._folder) in told:  # about the index, not about the diff
                 hint = "make room there, or check who may use it; then run it again"
                 raise EnvironmentFault("git cannot apply a patch in a scratch folder", hint=hint, cause=told.strip())
-            return TextChange(problem=_first_line(told))
+            return TextChange(problem=self._failed_hunks(diff) or _first_line(told))
         paths = sorted({path for part in parts for path in (part.old, part.new) if path})
         before = {path: entry for path in paths if (entry := self._files.get(path))}
         after = self._read(paths)
@@ -83,6 +87,33 @@ class PatchIndex:
             self._files.pop(path, None)
         self._files |= after
         return TextChange(tuple(_changes(before, after, {p.new: p.old for p in parts if p.old and p.new != p.old})))
+
+    def apply_where_made(self, diff: bytes) -> tuple[FileChange, ...]:
+        """What a diff does to the files that its ``index`` lines name; nothing where the store lacks one of them.
+
+        The index stays as it was.
+        """
+        parts = split_diff(diff)
+        made = {part.old: found[1].decode() for part in parts if part.old and (found := _MADE_OF.search(part.text))}
+        objects = self._git.objects(f"{blob}^{{blob}}" for blob in made.values())
+        kept = {path: self._files.get(path) for part in parts for path in (part.old, part.new) if path}
+        before: dict[str, Entry | None] = dict.fromkeys(kept)
+        for path, blob in made.items():
+            known = objects.get(f"{blob}^{{blob}}")
+            before[path] = ((kept[path] or (REGULAR, b""))[0], known[1]) if known else None
+        if any(before[part.old] is None for part in parts if part.old):
+            return ()
+        self.put(before)
+        change = self.apply(diff)
+        self.put(kept)
+        return change.files
+
+    def _failed_hunks(self, diff: bytes) -> str:
+        """Which hunks do not apply, in git's words; empty where it is not about hunks."""
+        # With --check, nothing is written: neither to the index nor to files for what is rejected.
+        told = self._git.run("apply", "--cached", "--check", "--reject", "-p1", "-", stdin=diff, check=False).stderr
+        places = _FAILED.findall(told.decode(errors="replace"))
+        return f"patch failed: {', '.join(places)}" if places else ""
 
     def tree(self) -> str:
         """Write the files as a tree, into the scratch folder; its id."""
