@@ -8,6 +8,7 @@ import re
 import symtable
 import warnings
 from collections import Counter
+from contextlib import suppress
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
@@ -23,6 +24,8 @@ _MODULE_NAMES = frozenset(
     {"__file__", "__name__", "__doc__", "__path__", "__spec__", "__class__", "__annotations__", "__builtins__"}
     | {"__package__", "__loader__", "__module__", "__qualname__", "__debug__", "WindowsError"}
 )
+_POSTPONED = re.compile(r"^from __future__ import annotations$", re.MULTILINE)
+"""With this, Python's own table leaves the names in annotations out."""
 _Found = TypeVar("_Found", bound=tuple[str, ...])
 _KNOWN = _MODULE_NAMES | frozenset(dir(builtins))
 
@@ -121,16 +124,12 @@ class _Facts:
         return ours - theirs
 
     @cached_property
-    def _postponed(self) -> bool:
-        return any(_postpones_annotations(chunk) for chunk in self.chunks[:1])
-
-    @cached_property
     def _stars(self) -> bool:
         return any("import *" in chunk.text for chunk in self.chunks)
 
     def names(self, chunks: Iterable[Chunk]) -> _Names:
         """What some chunks read and bind."""
-        names = [_names_of(chunk, postponed=self._postponed) for chunk in chunks]
+        names = [_names_of(chunk) for chunk in chunks]
         return _Names(frozenset().union(*(n.read for n in names)), frozenset().union(*(n.bound for n in names)))
 
     def leaves_unbound(self, name: str) -> bool:
@@ -145,7 +144,7 @@ class _Facts:
         """The names that this file leaves unbound and another one does not: only what differs can have them."""
         ours, theirs = (side.names(chunks) for side, chunks in zip((self, other), self.apart(other)))
         candidates = (ours.read - theirs.read) | (theirs.bound - ours.bound)
-        if self._stars != other._stars or self._postponed != other._postponed:
+        if self._stars != other._stars:
             candidates = self.names(self.chunks).read
         return {name for name in candidates if self.leaves_unbound(name) and not other.leaves_unbound(name)}
 
@@ -163,11 +162,6 @@ def _definitions_of(chunk: Chunk) -> Sequence[tuple[str, ...]]:
 @lru_cache(maxsize=KEPT)
 def _entries_of(chunk: Chunk) -> Sequence[tuple[str, str]]:
     return list(_entries(node for statement in chunk.body for node in ast.walk(statement)))
-
-
-def _postpones_annotations(chunk: Chunk) -> bool:
-    futures = (node for node in chunk.body if isinstance(node, ast.ImportFrom) and node.module == "__future__")
-    return any(alias.name == "annotations" for node in futures for alias in node.names)
 
 
 def _definitions(body: Sequence[ast.AST], scope: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
@@ -212,8 +206,8 @@ class _Names(NamedTuple):
 
 
 @lru_cache(maxsize=KEPT)
-def _names_of(chunk: Chunk, *, postponed: bool) -> _Names:
-    text = "from __future__ import annotations\n" * (postponed and not chunk.is_first) + chunk.text
+def _names_of(chunk: Chunk) -> _Names:
+    text = _POSTPONED.sub("pass", chunk.text)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         top = symtable.symtable(text, "merged", "exec")
@@ -228,4 +222,15 @@ def _names_of(chunk: Chunk, *, postponed: bool) -> _Names:
                 bound.add(symbol.get_name())
             if symbol.is_referenced() and (table is top or symbol.is_global()):
                 read.add(symbol.get_name())
-    return _Names(frozenset(read), frozenset(bound))
+    return _Names(frozenset(read | set(_quoted(chunk.body))), frozenset(bound))
+
+
+def _quoted(body: Iterable[ast.stmt]) -> Iterator[str]:
+    """The names in annotations that are written as strings."""
+    for node in (node for statement in body for node in ast.walk(statement)):
+        for annotation in (getattr(node, "annotation", None), getattr(node, "returns", None)):
+            for part in ast.walk(annotation) if isinstance(annotation, ast.expr) else ():
+                if isinstance(part, ast.Constant) and isinstance(part.value, str):
+                    with suppress(SyntaxError, ValueError, RecursionError):
+                        names = ast.walk(ast.parse(part.value.strip(), mode="eval"))
+                        yield from (name.id for name in names if isinstance(name, ast.Name))

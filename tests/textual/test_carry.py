@@ -26,6 +26,10 @@ TWINS = (
     "class A:\n    def set(self, k):\n        self.k = k\n        self.n = 1\n\n\n"
     "class B:\n    def set(self, k):\n        self.k = k\n        self.n = 1\n"
 )
+TYPED = (
+    "from __future__ import annotations\n\nimport os\nimport typing as t\n\n\n"
+    "def f(x: int) -> t.List:\n    return os.listdir(x)\n\n\ndef g():\n    return 1\n"
+)
 HIP = (
     "from m import is_hip, other\n\n\ndef f():\n    return other()\n\n\ndef g():\n    a = 1\n    b = 2\n    return a\n"
 )
@@ -170,6 +174,20 @@ CASES = {
         HIP,
         HIP.replace("    return a", "    if is_hip():\n        a = 3\n    return a"),
         HIP.replace("is_hip, ", ""),
+        CarryOutcome.CONFLICT,
+        "name-gone",
+    ),
+    "an import that upstream came to need in an annotation is not taken out": Case(
+        TYPED,
+        TYPED.replace("import typing as t\n", "").replace("t.List", "list"),
+        TYPED.replace("t.List", "list").replace("x: int", "x: t.Any"),
+        CarryOutcome.CONFLICT,
+        "name-gone",
+    ),
+    "nor one in an annotation that is a string": Case(
+        TYPED,
+        TYPED.replace("import typing as t\n", "").replace("t.List", "list"),
+        TYPED.replace("t.List", "list").replace("x: int", "x: 't.Any'"),
         CarryOutcome.CONFLICT,
         "name-gone",
     ),
