@@ -16,8 +16,9 @@ from patchtool.domain.patch import PatchInfo
 from patchtool.domain.ports import Tree
 from patchtool.semantic.judging.examine import RuleVerdict
 from patchtool.semantic.judging.moved_code import resembles
+from patchtool.semantic.language.inheritance import local_mro
 from patchtool.semantic.language.nodes import walk
-from patchtool.semantic.language.scopes import DEFINITIONS, Function, Scope, find_scope, local_mro, parameters, symbols
+from patchtool.semantic.language.scopes import DEFINITIONS, Function, Scope, find_scope, parameters, symbols
 from patchtool.semantic.language.source import ParseError, Source
 from patchtool.semantic.matching.analysis import ScopeAnalysis
 from patchtool.semantic.matching.template import template

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field, replace
 
 from patchtool.semantic.judging.inheritance import find_parameter, overriding, select_methods
 from patchtool.semantic.judging.kinds import RecordedKinds
+from patchtool.semantic.language.inheritance import local_subclasses, unresolved_bases
 from patchtool.semantic.language.nodes import walk
-from patchtool.semantic.language.scopes import Problem, Scope, find_scope, local_subclasses, unresolved_bases
+from patchtool.semantic.language.scopes import Problem, Scope, find_scope
 from patchtool.semantic.language.source import Source
 from patchtool.semantic.matching.analysis import ScopeAnalysis
 from patchtool.semantic.matching.match import Match, bound_nodes

@@ -10,17 +10,9 @@ from typing import NamedTuple
 
 from patchtool.domain.imports import Modules
 from patchtool.semantic.judging.bases import bases_of
+from patchtool.semantic.language.inheritance import local_mro, local_subclasses
 from patchtool.semantic.language.nodes import walk
-from patchtool.semantic.language.scopes import (
-    Function,
-    Problem,
-    Scope,
-    ScopeNode,
-    find_scope,
-    local_mro,
-    local_subclasses,
-    parameters,
-)
+from patchtool.semantic.language.scopes import Function, Problem, Scope, ScopeNode, find_scope, parameters
 from patchtool.semantic.language.source import Source, bound_names
 from patchtool.semantic.vocabulary.patch import Methods, Parameter
 

@@ -9,9 +9,10 @@ from functools import cached_property
 from typing import NamedTuple
 
 from patchtool.semantic.language.bindings import NameScope, NameTable
+from patchtool.semantic.language.inheritance import local_mro, local_subclasses
 from patchtool.semantic.language.mentions import Mention, mentions_of
 from patchtool.semantic.language.nodes import walk
-from patchtool.semantic.language.scopes import Function, Scope, local_mro, local_subclasses, parameters
+from patchtool.semantic.language.scopes import Function, Scope, parameters
 from patchtool.semantic.language.source import Source
 
 TAKING_TEXT = frozenset({"getattr", "setattr", "hasattr", "delattr", "attrgetter", "methodcaller", "object"})

@@ -163,7 +163,7 @@ def _definition(owner: ScopeNode, name: str, symbol: str) -> ScopeNode | Problem
             return Problem("scope-missing", f"{symbol.partition('@')[0]} has no {part}")
     elif len(bindings) > 1:
         bindings = [s for s in bindings if not is_partial(s)] or bindings
-    known = _class_named(owner, ast.Name(name)) if isinstance(owner, ast.Module) else None
+    known = class_named(owner, ast.Name(name)) if isinstance(owner, ast.Module) else None
     if known is not None:
         return known
     if len(bindings) > 1:
@@ -173,6 +173,38 @@ def _definition(owner: ScopeNode, name: str, symbol: str) -> ScopeNode | Problem
     if isinstance(binding, DEFINITIONS) and binding.name == name:
         return binding
     return _ambiguous(f"{symbol} is bound on line {binding.lineno}, not by a plain definition")
+
+
+def class_named(tree: ast.Module, base: ast.expr) -> ast.ClassDef | None:
+    """The one plain definition of a class in this module, by its name or by another name of it; None otherwise.
+
+    The definition may be under one condition, such as a platform; then the name must be None or unbound otherwise.
+    """
+    seen: set[str] = set()
+    while isinstance(base, ast.Name) and base.id not in seen:
+        seen.add(base.id)
+        bindings = [s for s in tree.body if not _is_for_checkers(s) for name in bound_names(s) if name == base.id]
+        first = bindings[0] if bindings and all(s is bindings[0] for s in bindings) else None
+        if isinstance(first, ast.If):
+            return _conditional_class(first, base.id, len(bindings))
+        if len(bindings) != 1 or isinstance(first, ast.ClassDef):
+            return first if isinstance(first, ast.ClassDef) and len(bindings) == 1 else None
+        targets = first.targets if isinstance(first, ast.Assign) else []
+        named = isinstance(first, ast.AnnAssign) or (len(targets) == 1 and isinstance(targets[0], ast.Name))
+        base = getattr(first, "value", None) if named else None  # type: ignore[assignment]
+    return None
+
+
+def _conditional_class(statement: ast.If, name: str, times: int) -> ast.ClassDef | None:
+    found = [s for s in statement.body if isinstance(s, ast.ClassDef) and s.name == name]
+    nothing = [s for s in statement.orelse if _is_none(s, name)]
+    never = isinstance(statement.test, ast.Constant) or ast.unparse(statement.test).endswith("TYPE_CHECKING")
+    return found[0] if len(found) == 1 and times == 1 + len(nothing) <= 2 and not never else None
+
+
+def _is_none(statement: ast.stmt, name: str) -> bool:
+    value = statement.value if isinstance(statement, ast.Assign) else None
+    return isinstance(value, ast.Constant) and value.value is None and bound_names(statement) == [name]
 
 
 def symbols(tree: ast.Module) -> list[tuple[str, ScopeNode]]:
@@ -242,113 +274,6 @@ def inner_blocks(statement: ast.stmt) -> list[tuple[ast.AST, str]]:
     owners = [statement, *getattr(statement, "handlers", []), *getattr(statement, "cases", [])]
     fields = ("body", "orelse", "finalbody")
     return [(owner, field) for owner in owners for field in fields if getattr(owner, field, None)]
-
-
-def local_mro(tree: ast.Module, node: ScopeNode) -> list[ScopeNode]:
-    """List a class and its bases in method resolution order, up to the first base that this file does not define once.
-
-    Evidence may be inherited that far and no further: an unknown base could override what follows it.
-    """
-    order: list[ScopeNode] = [node]
-    if not isinstance(node, ast.ClassDef):
-        return order
-    for base in node.bases:
-        definition = _class_named(tree, base)
-        if definition is None or definition is node:
-            return order
-        inherited = local_mro(tree, definition)
-        order += [owner for owner in inherited if owner not in order]
-        if isinstance(inherited[-1], ast.ClassDef) and inherited[-1].bases:
-            return order
-    return order
-
-
-def local_subclasses(tree: ast.Module, node: ScopeNode) -> list[ast.ClassDef]:
-    """List the classes of a module that derive from a class of the same module, directly or not."""
-    names = {getattr(node, "name", ""), *_other_names(tree, node)}
-    classes = [definition for _, definition in symbols(tree) if isinstance(definition, ast.ClassDef)]
-    derived: list[ast.ClassDef] = []
-    while True:
-        more = [
-            definition
-            for definition in classes
-            if definition is not node
-            and definition not in derived
-            and any(ast.unparse(base).rpartition(".")[2] in names for base in definition.bases)
-        ]
-        if not more:
-            return derived
-        derived += more
-        names |= {definition.name for definition in more}
-
-
-def _other_names(tree: ast.Module, node: ScopeNode) -> list[str]:
-    """Names that a module assigns a class to."""
-    assigned = [s for s in tree.body if isinstance(s, (ast.Assign, ast.AnnAssign)) and isinstance(s.value, ast.Name)]
-    own = [s for s in assigned if s.value is not None and _class_named(tree, s.value) is node]
-    return [name for statement in own for name in bound_names(statement)]
-
-
-def unresolved_bases(source: Source, node: ScopeNode, known: str) -> list[str]:
-    """List the bases that precede the known one in the method resolution order and that this file does not define.
-
-    Args:
-        source: The file.
-        node: The class.
-        known: Name of the base whose behaviour the patch is about.
-
-    Returns:
-        The bases as written; ``no <known>`` as the last one when the class does not derive from it in this file.
-    """
-    if not isinstance(node, ast.ClassDef):
-        return [f"no {known}"]
-    unresolved: list[str] = []
-    for base in node.bases:
-        written = ast.unparse(base)
-        name = source.names.resolve(written) if isinstance(base, ast.Name) else written
-        if name.rpartition(".")[2] == known:
-            return unresolved
-        definition = _class_named(source.tree, base)
-        if definition is None:
-            unresolved.append(written)
-        elif definition is not node:
-            inherited = unresolved_bases(source, definition, known)
-            if f"no {known}" not in inherited:
-                return unresolved + inherited
-            unresolved += inherited[:-1]
-    return [*unresolved, f"no {known}"]
-
-
-def _class_named(tree: ast.Module, base: ast.expr) -> ast.ClassDef | None:
-    """The one plain definition of a class in this module, by its name or by another name of it; None otherwise.
-
-    The definition may be under one condition, such as a platform; then the name must be None or unbound otherwise.
-    """
-    seen: set[str] = set()
-    while isinstance(base, ast.Name) and base.id not in seen:
-        seen.add(base.id)
-        bindings = [s for s in tree.body if not _is_for_checkers(s) for name in bound_names(s) if name == base.id]
-        first = bindings[0] if bindings and all(s is bindings[0] for s in bindings) else None
-        if isinstance(first, ast.If):
-            return _conditional_class(first, base.id, len(bindings))
-        if len(bindings) != 1 or isinstance(first, ast.ClassDef):
-            return first if isinstance(first, ast.ClassDef) and len(bindings) == 1 else None
-        targets = first.targets if isinstance(first, ast.Assign) else []
-        named = isinstance(first, ast.AnnAssign) or (len(targets) == 1 and isinstance(targets[0], ast.Name))
-        base = getattr(first, "value", None) if named else None  # type: ignore[assignment]
-    return None
-
-
-def _conditional_class(statement: ast.If, name: str, times: int) -> ast.ClassDef | None:
-    found = [s for s in statement.body if isinstance(s, ast.ClassDef) and s.name == name]
-    nothing = [s for s in statement.orelse if _is_none(s, name)]
-    never = isinstance(statement.test, ast.Constant) or ast.unparse(statement.test).endswith("TYPE_CHECKING")
-    return found[0] if len(found) == 1 and times == 1 + len(nothing) <= 2 and not never else None
-
-
-def _is_none(statement: ast.stmt, name: str) -> bool:
-    value = statement.value if isinstance(statement, ast.Assign) else None
-    return isinstance(value, ast.Constant) and value.value is None and bound_names(statement) == [name]
 
 
 def first_line(statement: ast.stmt) -> int:

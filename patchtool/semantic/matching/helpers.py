@@ -6,8 +6,9 @@ import ast
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 
+from patchtool.semantic.language.inheritance import local_mro
 from patchtool.semantic.language.nodes import walk
-from patchtool.semantic.language.scopes import Scope, ScopeNode, local_mro, parameters
+from patchtool.semantic.language.scopes import Scope, ScopeNode, parameters
 from patchtool.semantic.language.source import Source
 from patchtool.semantic.matching.flow import DataFlow, TooLargeError
 

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from patchtool.semantic.language.inheritance import local_mro
 from patchtool.semantic.language.nodes import walk
-from patchtool.semantic.language.scopes import Problem, Scope, find_scope, local_mro, symbols
+from patchtool.semantic.language.scopes import Problem, Scope, find_scope, symbols
 from patchtool.semantic.language.source import Source
 from patchtool.semantic.matching.analysis import ScopeAnalysis
 from patchtool.semantic.matching.flow import DataFlow, constant_truth

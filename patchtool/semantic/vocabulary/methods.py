@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 from typing import NamedTuple
 
+from patchtool.semantic.language.inheritance import local_mro
 from patchtool.semantic.language.nodes import walk
-from patchtool.semantic.language.scopes import Scope, ScopeNode, local_mro, special_kind
+from patchtool.semantic.language.scopes import Scope, ScopeNode, special_kind
 from patchtool.semantic.language.source import bound_names
 from patchtool.semantic.matching.analysis import ScopeAnalysis
 from patchtool.semantic.matching.meaning import effects_of

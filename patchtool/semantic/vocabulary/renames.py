@@ -8,10 +8,10 @@ from typing import ClassVar, NamedTuple
 
 from patchtool.semantic.language.bindings import NameTable
 from patchtool.semantic.language.grammar import BUILTINS
+from patchtool.semantic.language.inheritance import local_mro
 from patchtool.semantic.language.mentions import Mention, mentions_of
 from patchtool.semantic.language.nodes import COMPREHENSIONS, NESTED_SCOPES, walk
 from patchtool.semantic.language.readers import Readers, readers_of
-from patchtool.semantic.language.scopes import local_mro
 from patchtool.semantic.language.source import bound_names
 from patchtool.semantic.matching.analysis import ScopeAnalysis
 from patchtool.semantic.matching.match import Match
