@@ -123,6 +123,20 @@ def judged(rule: str, store: str, scope: str = "") -> Judgement:
     return judge_files(info, load_draft(text), {"store.py": store.encode(), "base.py": BASE.encode()})
 
 
+@pytest.mark.parametrize("codemod", CODEMODS, ids=["templates", "libcst"])
+def test_other_code_like_the_defect_is_found(guide: SmallUpstream, codemod: str) -> None:
+    write_files(guide, codemod)
+    other = TARGET.replace("load", "idle")
+    like = "class IdleReport:\n    def mean(self, items):\n        return sum(items) / len(items)\n"
+    cured = like.replace("return", "if not items:\n            return 0\n        return").replace("Idle", "Cured")
+    guide.release("1.1", {CACHE: SOURCE, TARGET: UPSTREAM, other: like, TARGET.replace("load", "cured"): cured})
+    (row,) = guide.run("survey", "--siblings", "v1.1", "--json").document["releases"]
+    assert [(s["path"], s["line"], s["likeness"], s["fixed"]) for s in row["siblings"]] == [
+        (other, 3, "divides by a length", False),
+        (TARGET, 11, "like what the rule EmptyBatch replaces", True),
+    ]
+
+
 @pytest.mark.parametrize(("rule", "diff"), [(rule, shown) for rule, kind, shown in EXAMPLES if kind == "diff"])
 def test_edit_of_the_vocabulary_changes_the_lines_below_it(rule: str, diff: str) -> None:
     judgement = judged(rule, STORE)

@@ -9,6 +9,7 @@ from patchtool.domain.errors import EnvironmentFault, ExitCode, InputError
 from patchtool.domain.ports import Tree
 from patchtool.domain.release import Release
 from patchtool.domain.report import Report
+from patchtool.domain.sibling_sites import SiblingSite
 from patchtool.domain.survey import StateChange, Survey, SurveyedRelease
 from patchtool.domain.text_patch import RESOLVED_BEFORE
 from patchtool.workflow.diffs import rendering_diff
@@ -19,6 +20,7 @@ from patchtool.workflow.proofs import with_proofs
 from patchtool.workflow.releases import find_release, index_releases, named_release
 from patchtool.workflow.rendering import Rendering, select_patches
 from patchtool.workflow.session import Session
+from patchtool.workflow.sibling_search import find_siblings, require_search
 
 
 def survey(
@@ -30,6 +32,7 @@ def survey(
     bisect: str | None,
     diffs: bool,
     every: int = 1,
+    siblings: bool = False,
 ) -> Report:
     """Judge the series on many releases.
 
@@ -41,6 +44,8 @@ def survey(
         bisect: A patch whose changes of state are to be reported.
         diffs: Whether to render diffs as well.
         every: Of a range, judge each so many-th commit.
+        siblings: Whether to search for code that looks like the defects of the series; on the pin, where nothing else
+            is named.
 
     Returns:
         The states; the exit code is the highest of all of them, or 0 where changes of a state were asked for.
@@ -48,6 +53,9 @@ def survey(
     project = session.project
     if bisect:
         select_patches(project.patches, (bisect,))
+    if siblings:
+        require_search(session)
+        releases = releases or (() if since or until else (project.pin.release.tag,))
     wanted, notes = _select_releases(session, releases, since, until, every)
     stored = _stored(session, wanted)
     trees = list(session.store.trees([s.commit for s in stored], session.footprint).values())
@@ -55,10 +63,11 @@ def survey(
         with_drifts(session, with_proofs(session, rendering, tree, s.release), tree, s.release)
         for s, tree, rendering in zip(stored, trees, render_many(session, [s.release for s in stored], trees))
     ]
+    searched, unsearched = _search(session, stored, trees, renderings) if siblings else ([None] * len(stored), [])
     result = Survey(
         tuple(
-            SurveyedRelease(s.release, rendering.patches, _diffs(tree, rendering) if diffs else {})
-            for s, tree, rendering in zip(stored, trees, renderings)
+            SurveyedRelease(s.release, rendering.patches, _diffs(tree, rendering) if diffs else {}, found)
+            for s, tree, rendering, found in zip(stored, trees, renderings, searched)
         )
     )
     changes = [_with_commit(session, change) for change in result.changes(bisect)] if bisect else []
@@ -66,11 +75,26 @@ def survey(
         "survey",
         ExitCode.OK if bisect else max((rendering.exit_code for rendering in renderings), default=ExitCode.OK),
         headline="\n".join(map(str, changes)) or (f"{bisect} never changes its state" if bisect else ""),
-        notes=(*session.notes(), *notes, *_resolved_before(result)),
+        notes=(*session.notes(), *notes, *_resolved_before(result), *unsearched),
         extra={"made": made(session)} | ({"changes": [change.to_json() for change in changes]} if bisect else {}),
         kind="survey",
         survey=result,
     )
+
+
+def _search(
+    session: Session, stored: Sequence[StoredRelease], trees: Sequence[Tree], renderings: Sequence[Rendering]
+) -> tuple[list[tuple[SiblingSite, ...] | None], list[str]]:
+    """What looks like the defects of the series on each release, and what could not be searched."""
+    found: list[tuple[SiblingSite, ...] | None] = []
+    problems: dict[str, None] = {}
+    for done, (release, tree, rendering) in enumerate(zip(stored, trees, renderings)):
+        session.progress("searching", done, len(stored), "releases")
+        siblings = find_siblings(tree, rendering)
+        found.append(siblings.sites)
+        problems |= dict.fromkeys(f"{release.release}: {problem}" for problem in siblings.unsearched)
+    session.progress("searching", len(stored), len(stored), "releases")
+    return found, list(problems)
 
 
 def _resolved_before(result: Survey) -> list[str]:

@@ -160,6 +160,18 @@ class Mismatch(TypedDict):
     found: Annotated[str, Meta(description="What the code has there.")]
 
 
+class SiblingSite(TypedDict):
+    """Code that looks like the defect of a patch: a candidate, which nobody has shown to be one."""
+
+    patch: PatchName
+    likeness: Annotated[str, Meta(description="What makes it look like the defect.")]
+    path: TreePath
+    line: Line
+    symbol: str
+    code: Annotated[str, Meta(description="Its first line.")]
+    fixed: Annotated[bool, Meta(description="Whether it is gone where the series is applied.")]
+
+
 class Patch(TypedDict):
     """A patch's judgement."""
 

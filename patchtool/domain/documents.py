@@ -25,6 +25,7 @@ from patchtool.domain.document_parts import (
     ProofName,
     ReleaseTag,
     Result,
+    SiblingSite,
     StateName,
     TreePath,
     Upstream,
@@ -226,7 +227,15 @@ class SurveyedPatch(Patch):
     diff: str | None
 
 
-class SurveyedRelease(TypedDict):
+class SearchedForSiblings(TypedDict, total=False):
+    """What a release has with ``--siblings``."""
+
+    siblings: Annotated[
+        list[SiblingSite], Meta(description="With --siblings: candidates, which nobody has shown to be defects.")
+    ]
+
+
+class SurveyedRelease(SearchedForSiblings):
     """All patches on one release."""
 
     release: ReleaseTag

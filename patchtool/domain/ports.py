@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from patchtool.domain.mismatch import Mismatch
     from patchtool.domain.patch import Diagnostic, Judgement, PatchInfo
     from patchtool.domain.release import Release
+    from patchtool.domain.sibling_sites import Siblings
 
 
 class Tree(Protocol):
@@ -23,7 +24,7 @@ class Tree(Protocol):
         """Return the bytes of a file, or None if there is none."""
 
     def containing(self, word: str) -> list[str]:
-        """Return the paths of Python files that contain a word, sorted; slow, for `explain` only."""
+        """Return the paths of Python files that contain a word, sorted; slow, for searches that a user asks for."""
 
 
 @runtime_checkable
@@ -48,6 +49,20 @@ class ComparingKind(Protocol):
 
     def why_not(self, info: PatchInfo, tree: Tree, release: Release | None) -> list[Mismatch]:
         """Tell what keeps each rule of a patch, and each goal, from being found; nothing where all are."""
+
+
+@runtime_checkable
+class SearchingKind(Protocol):
+    """A kind of patches whose defects can be looked for in other code."""
+
+    def siblings(self, patches: Sequence[PatchInfo], tree: Tree, contents: Mapping[str, bytes | None]) -> Siblings:
+        """Search a tree for code that looks like the defects of patches.
+
+        Args:
+            patches: The patches, of this kind.
+            tree: The tree, without the series.
+            contents: What the series changes in it, by path; None for a file that it deletes.
+        """
 
 
 class PatchKind(Protocol):

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from patchtool.domain.history import HistoryEntry
     from patchtool.domain.patch import PatchReport
     from patchtool.domain.release import Release
+    from patchtool.domain.sibling_sites import SiblingSite
 
 
 class SurveyedRelease(NamedTuple):
@@ -19,15 +20,21 @@ class SurveyedRelease(NamedTuple):
         release: The release.
         patches: In series order.
         diffs: The diff of each patch that changes the release, by name, if they were requested.
+        siblings: Code that looks like the defect of a patch; None where it was not searched for.
     """
 
     release: Release
     patches: tuple[PatchReport, ...]
     diffs: Mapping[str, str] = {}
+    siblings: tuple[SiblingSite, ...] | None = None
 
     def to_json(self) -> documents.SurveyedRelease:
         """Return the element of ``releases``."""
+        searched: documents.SearchedForSiblings = {}
+        if self.siblings is not None:
+            searched = {"siblings": [site.to_json() for site in self.siblings]}
         return {
+            **searched,
             "release": self.release.tag,
             "patches": [
                 {

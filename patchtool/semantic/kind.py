@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from patchtool.domain.draft import Draft, FileChange
 from patchtool.domain.errors import EnvironmentFault
@@ -11,6 +11,7 @@ from patchtool.domain.mismatch import Mismatch
 from patchtool.domain.patch import Diagnostic, Judgement, PatchInfo
 from patchtool.domain.ports import Tree
 from patchtool.domain.release import Release
+from patchtool.domain.sibling_sites import Siblings
 from patchtool.domain.state import State
 from patchtool.semantic.author_code import CodemodEnded
 from patchtool.semantic.judge import judge_patch
@@ -70,6 +71,12 @@ class SemanticKind:
         from patchtool.semantic.compare import mismatches
 
         return mismatches(info, load_codemod(info.source_file), tree, release)
+
+    def siblings(self, patches: Sequence[PatchInfo], tree: Tree, contents: Mapping[str, bytes | None]) -> Siblings:
+        """Search a tree for code that looks like the defects of patches."""
+        from patchtool.semantic.siblings import siblings
+
+        return siblings(patches, tree, contents)
 
     def check(self, info: PatchInfo) -> list[Diagnostic]:
         """Check a codemod and its cases."""

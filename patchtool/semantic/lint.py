@@ -16,6 +16,7 @@ from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from patchtool.domain.errors import InputError
 from patchtool.domain.patch import Diagnostic, Judgement, PatchInfo
 from patchtool.domain.state import State
 from patchtool.semantic.author_code import CodemodEnded
@@ -31,6 +32,7 @@ from patchtool.semantic.vocabulary.edits import Edit, MethodEdit
 from patchtool.semantic.vocabulary.goals import Goal
 from patchtool.semantic.vocabulary.patch import Rule, SemanticPatch, Transform
 from patchtool.semantic.vocabulary.renames import Rename
+from patchtool.semantic.vocabulary.siblings import FILE, read_siblings
 
 _TEMPLATES = frozenset(
     {"anchor", "pattern", "patterns", "mention", "mentions", "uses", "forms", "ahead_of", "apart"}
@@ -75,7 +77,17 @@ def _lint(info: PatchInfo, tree: ast.Module, patch: type[SemanticPatch], folder:
     if broken:
         return broken
     diagnostics = [Diagnostic(info.source_file, _line(tree, text), code, message) for text, code, message in problems]
+    diagnostics += _check_siblings(folder)
     return diagnostics or list(_check_cases(info, patch, folder / "cases", _line(tree, patch.__name__)))
+
+
+def _check_siblings(folder: Path) -> Iterator[Diagnostic]:
+    try:
+        read_siblings(folder)
+    except InputError as error:
+        where = str(folder / FILE)
+        line, _, rule = error.message.removeprefix(f"{where}:").partition(": ")
+        yield Diagnostic(where, int(line) if line.isdecimal() else 1, "sibling-invalid", rule or error.message)
 
 
 def _unparsable(info: PatchInfo, folder: Path) -> Iterator[Diagnostic]:

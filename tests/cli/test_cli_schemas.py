@@ -49,6 +49,7 @@ def test_schemas_are_up_to_date_with_the_definitions() -> None:
         ["refresh"],
         ["survey", "v0.5.13"],
         ["survey", "v0.5.13", "--bisect", "mtp_tracking"],
+        ["survey", "--siblings"],
         ["rebase", "--to", "v0.5.13", "--dry-run", "--offline"],
         ["test", "--tier", "static"],
         ["check"],

@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from patchtool.cli.page.document import Section, density, rendered
+from patchtool.cli.reports.survey_siblings import likenesses, searched_sentence, was_searched
 from patchtool.cli.reports.survey_summary import (
     GLYPHS,
     MEANINGS,
@@ -52,6 +53,8 @@ def survey_section(survey: Survey) -> Section:
         changes=state_changes(survey)[::-1],
         work=open_work(survey),
         work_clause=work_clause,
+        likenesses=likenesses(survey),
+        searched=searched_sentence(survey) if was_searched(survey) else "",
         notes=[*map(change_sentence, survey.get("changes", [])), *survey["notes"]],
     )
     return Section("survey", "Survey", body, _data(survey) | {"glyphs": glyphs})

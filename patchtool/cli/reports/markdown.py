@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from patchtool.cli.reports.survey_siblings import likenesses, searched_sentence, was_searched
 from patchtool.cli.reports.survey_summary import (
     MEANINGS,
     PROOF_WORDS,
@@ -45,6 +46,8 @@ def survey_markdown(survey: Survey) -> str:
     if work := open_work(survey):
         lines = [f"- {escaped(work_clause(part))}{_why(part.patch)}" for part in work]
         parts.append("\n".join(["### Needs work\n", *lines]))
+    if was_searched(survey):
+        parts.append("\n".join(["### Candidates\n", f"{searched_sentence(survey)}\n", *_candidates(survey)]))
     if counts := state_counts(survey):
         lines = [f"- {_MARKS[s]} **{s}** ({counts[s]}): {MEANINGS[s]}" for s in MEANINGS if counts[s]]
         lines += [f"- {UNPROVEN}"] if has_unproven(survey) else []
@@ -64,6 +67,14 @@ def _rows(survey: Survey) -> Iterator[list[str]]:
             proof = f" ({PROOF_WORDS[patch['proof']]})" if patch["proof"] in PROOF_WORDS else ""
             cells.append(f"{_MARKS[state]} {word}{proof}")
         yield cells
+
+
+def _candidates(survey: Survey) -> Iterator[str]:
+    for each in likenesses(survey):
+        yield f"- `{each.patch}`: {escaped(each.likeness)}"
+        for site, releases in each.candidates:
+            place = f"{site['path']}:{site['line']}"
+            yield f"  - {code_span(place)} on {escaped(releases)}: {code_span(site['code'])}"
 
 
 def _why(patch: SurveyedPatch) -> str:

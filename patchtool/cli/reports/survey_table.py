@@ -6,6 +6,7 @@ import re
 import textwrap
 from typing import TYPE_CHECKING, Any
 
+from patchtool.cli.reports.survey_siblings import likenesses, searched_sentence, was_searched
 from patchtool.cli.reports.survey_summary import (
     GLYPHS,
     MEANINGS,
@@ -53,6 +54,7 @@ def survey_text(report: Report, *, color: bool, verbose: bool, quiet: bool = Fal
         parts.append(_joined(map(change_sentence, state_changes(survey))))
         parts.append(_joined(_work_lines(survey)))
         parts += _evidence(report) if verbose else _drifts(survey)
+        parts.append(_joined(_candidate_lines(survey)))
         parts.append(_joined(f"note: {visible(note)}" for note in report.notes))
         parts.append(_joined([f"{headline(survey)}.", *sentences(survey)]))
         parts.append(_joined(report.headline.splitlines()))
@@ -129,6 +131,19 @@ def _work_lines(survey: Survey) -> list[str]:
             lines.append(f"  nearest: {where}, {nearest['similarity']:.0%} similar: {visible(nearest['code'])}")
         lines.append(f"  hint: patchtool explain {patch['name']} --on {part.first}")
     return [*lines, f"and {len(work) - _MAX_SHOWN} more"] if len(work) > _MAX_SHOWN else lines
+
+
+def _candidate_lines(survey: Survey) -> list[str]:
+    """Code that looks like the defects, where it was searched for."""
+    if not was_searched(survey):
+        return []
+    lines = []
+    for each in likenesses(survey):
+        lines.append(f"candidates for {each.patch}: {visible(each.likeness)}")
+        for site, releases in each.candidates:
+            where = f" in {visible(site['symbol'])}" if site["symbol"] else ""
+            lines += [f"  {visible(site['path'])}:{site['line']}{where}, {releases}", f"    {visible(site['code'])}"]
+    return [*lines, searched_sentence(survey)]
 
 
 def _drifts(survey: Survey) -> list[str]:

@@ -138,6 +138,10 @@ def survey(
             help="Name the releases and commits where its state changed.",
         ),
     ] = None,
+    siblings: Annotated[
+        bool,
+        typer.Option("--siblings", help="List other code like the defects of the series; default on the pin."),
+    ] = False,
     markdown: Annotated[bool, typer.Option("--markdown", help="Print a Markdown table.")] = False,
     html: HtmlOption = None,
     junit: JunitOption = None,
@@ -153,7 +157,8 @@ def survey(
     page, xml = runtime.file_target("--html", html), runtime.file_target("--junit", junit)
     run = runtime.saved_run(tests, page)
     diffs = page is not None or runtime.options.output.json
+    named = tuple(releases or ())
     report = command(
-        session(), tuple(releases or ()), since=since, until=until, bisect=bisect, diffs=diffs, every=every
+        session(), named, since=since, until=until, bisect=bisect, diffs=diffs, every=every, siblings=siblings
     )
     return show(runtime.with_survey_outputs(report, run, junit=xml, annotate=annotate, target=page), markdown=markdown)
