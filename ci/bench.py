@@ -131,8 +131,9 @@ class Bench:
         return [*PATCHTOOL, "-C", str(self.project), *words]
 
     def forget(self) -> None:
-        """Lose every kept judgement."""
-        shutil.rmtree(self.store / "judgements", ignore_errors=True)
+        """Lose every kept judgement, and what is kept of trees."""
+        for kept in ("judgements", "file-ids"):
+            shutil.rmtree(self.store / kept, ignore_errors=True)
 
     def pristine(self) -> None:
         """The checkout as it was, on a branch of its own."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -9,6 +11,7 @@ from typing import NamedTuple
 
 from patchtool.adapters.git.repository import Repository
 from patchtool.adapters.worktree import Worktree, adopt, open_worktree, recover
+from patchtool.adapters.worktree.file_ids import FileIds
 from patchtool.adapters.worktree.journal import Journal
 from patchtool.domain.errors import RefusedError
 from patchtool.domain.patch import PatchInfo
@@ -56,7 +59,12 @@ def open_recovered(session: Session, folder: Path, *, place: bool = True) -> tup
 
 def _placed(session: Session, worktree: Worktree) -> Worktree:
     worktree.refuse_left_out(session.footprint)
-    return placed(session, replace(worktree, known=known_releases(session)))
+    return placed(session, replace(worktree, known=known_releases(session), ids=_file_ids(session, worktree)))
+
+
+def _file_ids(session: Session, worktree: Worktree) -> FileIds:
+    name = hashlib.sha256(os.fsencode(worktree.package.resolve())).hexdigest()[:32]
+    return FileIds(session.store.beside("file-ids") / f"{name}.json", writes=session.cache_writes)
 
 
 def worktree_report(worktree: Worktree) -> UpstreamReport:

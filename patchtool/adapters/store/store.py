@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     """Called with the bytes so far and the total."""
 
 NEIGHBOURS = frozenset(
-    {"bytecode", "judgements", "measurements", "proven-red.json", "results", "scratch", "stopped", "trees"}
+    {"bytecode", "file-ids", "judgements", "measurements", "proven-red.json", "results", "scratch", "stopped", "trees"}
 )
 """What the tool keeps in the store's folder beside the repository, maybe before the first release is imported."""
 _INCOMING = "refs/incoming"

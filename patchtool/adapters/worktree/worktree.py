@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from patchtool.adapters.git.checkout import Checkout
+    from patchtool.adapters.worktree.file_ids import FileIds
     from patchtool.adapters.worktree.records import Applied
     from patchtool.domain.package import Package
     from patchtool.domain.release import Release
@@ -46,6 +47,7 @@ class Worktree:
         notes: Sentences for the user on how the package was located.
         known: Releases that the project records; a checkout at the commit of one of them is it.
         placed: The release that it is by its content.
+        ids: Blob ids that earlier runs found, if they are kept.
         without: Bytes on disk of files as they were before a series, by path, None for no file; see `without_series`.
     """
 
@@ -55,6 +57,7 @@ class Worktree:
     notes: tuple[str, ...] = ()
     known: tuple[Release, ...] = ()
     placed: Release | None = None
+    ids: FileIds | None = field(default=None, compare=False, repr=False)
     without: Mapping[str, bytes | None] = field(default_factory=dict, compare=False, repr=False)
     _endings: dict[str, str] = field(default_factory=dict, compare=False, repr=False)
     _real_folders: set[str] = field(default_factory=set, compare=False, repr=False)
@@ -115,7 +118,27 @@ class Worktree:
 
     def blob_ids(self, paths: Iterable[str]) -> dict[str, str]:
         """SHA-1 blob ids of those paths that exist as regular files."""
-        return {path: blob_id(content) for path, content in self.read_many(paths).items()}
+        if self.ids is None:
+            return {path: blob_id(content) for path, content in self.read_many(paths).items()}
+        wanted = [path for path in paths if path in self.without or path.startswith(self.upstream.root)]
+        found = {path: status for path in wanted if (status := self._status(path))}
+        known = self.ids.known(found)
+        contents = self.read_many(
+            path for path in wanted if path in self.without or (path in found and path not in known)
+        )
+        ids = {path: blob_id(content) for path, content in contents.items()}
+        # What git stores in another form than it is on disk depends on more than the file.
+        plain = (path for path, data in contents.items() if path not in self._endings and b"\r" not in data)
+        self.ids.keep({path: (found[path], ids[path]) for path in plain if path in found and is_utf8(contents[path])})
+        return known | ids
+
+    def _status(self, path: str) -> os.stat_result | None:
+        if path in self.without:
+            return None
+        try:
+            return os.lstat(f"{self._base}/{self.upstream.installed(path)}")
+        except (FileNotFoundError, NotADirectoryError, ValueError):
+            return None
 
     def read(self, path: str) -> bytes | None:
         """The bytes that git stores for the file, or None where it does not exist."""
