@@ -47,6 +47,8 @@ LEFT = {
         f"mtp_tracking {LINEAR}/lightning_backend.py:368",
         f"kv_copy_override {POOL}:1436",
         f"track_index_precompute {HYBRID}:735",
+        f"track_index_precompute {LINEAR}/lightning_backend.py:343",
+        f"track_index_precompute {LINEAR}/lightning_backend.py:344",
         "track_index_precompute layers/attention/mamba/mamba.py:546",
         "track_index_precompute layers/attention/mamba/mamba.py:550",
         f"spec_state_layout {NPU}_gdn_backend.py:126",
@@ -69,11 +71,13 @@ LEFT = {
         f"track_index_precompute {LINEAR}/gdn_backend.py:816",
         f"track_index_precompute {LINEAR}/gdn_backend.py:821",
         f"track_index_precompute {LINEAR}/lightning_backend.py:365",
+        f"track_index_precompute {LINEAR}/lightning_backend.py:476",
+        f"track_index_precompute {LINEAR}/lightning_backend.py:477",
         "track_index_precompute layers/attention/mamba/mamba1.py:330",
         "track_index_precompute layers/attention/mamba/mamba1.py:360",
     },
 }
-"""What is left where the series is applied."""
+"""What is left where the series is applied; ci/SIBLINGS.md has the verdicts."""
 
 
 def named(site: SiblingSite) -> str:
