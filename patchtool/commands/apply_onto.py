@@ -15,15 +15,12 @@ from patchtool.adapters.git.series_branch import (
     SeriesCommits,
     free_name,
     is_ancestor,
-    move_branch,
     prepare_branch,
-    refuse_in_use,
     refuse_missing,
     series_below,
     tree_id,
 )
-from patchtool.adapters.worktree import Worktree
-from patchtool.adapters.worktree.moving import move_checked_out
+from patchtool.adapters.worktree.moving import move_branch
 from patchtool.domain.errors import ExitCode, InputError, RefusedError
 from patchtool.domain.report import OutputTree, Report, UpstreamReport
 from patchtool.workflow.clones import clone_of, dropped_notes, release_at, tree_at, why_not_carried
@@ -105,7 +102,7 @@ def apply_onto(session: Session, folder: Path, options: OntoOptions) -> Report:
             f"{name if branch.before else 'HEAD'} has the commits of another series",
             hint="--replace exchanges them, keeps your own commits on top, and keeps the branch as it is under a name",
         )
-    kept = _move(session, worktree, checkout, branch, keep=replaced)
+    kept = move_branch(worktree, branch, keep=replaced, lock_timeout=session.lock_timeout)
     text = range_diff(Git(checkout.common_dir), (base, start), (base, branch.tip)) if replaced else ""
     return report._replace(
         result=result._replace(changed=True),
@@ -149,13 +146,6 @@ def _rendered(
 def _check_name(name: str) -> None:
     if name.startswith("-") or Git(None).run("check-ref-format", f"refs/heads/{name}", check=False).code:
         raise InputError(f"{name!r} is not a name of a branch", hint="--onto patched")
-
-
-def _move(session: Session, worktree: Worktree, checkout: Checkout, branch: PreparedBranch, *, keep: bool) -> str:
-    if checkout.branch == f"refs/heads/{branch.name}":
-        return move_checked_out(worktree, branch, keep=keep, lock_timeout=session.lock_timeout)
-    refuse_in_use(checkout, branch.name)
-    return move_branch(checkout, branch, keep=keep)
 
 
 def _way_on(checkout: Checkout, name: str, base: str, series: SeriesCommits | None) -> str:

@@ -11,13 +11,13 @@ from patchtool.adapters.git.series_branch import (
     PreparedBranch,
     SeriesCommits,
     find_commit,
-    move_branch,
     prepare_branch,
     refuse_in_use,
     refuse_missing,
     series_below,
 )
 from patchtool.adapters.worktree import Worktree
+from patchtool.adapters.worktree.moving import move_branch
 from patchtool.domain.errors import ExitCode, InputError, RefusedError
 from patchtool.domain.rebase import RebasePlan, RebaseStep
 from patchtool.domain.release import Release
@@ -27,7 +27,7 @@ from patchtool.workflow.commits import branch_name, patch_commits, range_diff
 from patchtool.workflow.lock_comparison import render_series
 from patchtool.workflow.rendering import Rendering
 from patchtool.workflow.session import Session
-from patchtool.workflow.worktrees import open_read_only
+from patchtool.workflow.worktrees import open_read_only, open_recovered
 
 
 def rebase_tree(session: Session, folder: Path, to: str, *, dry_run: bool) -> Report:
@@ -43,7 +43,7 @@ def rebase_tree(session: Session, folder: Path, to: str, *, dry_run: bool) -> Re
         InputError: There is no such commit.
         RefusedError: The folder is no such checkout, or the branch cannot be made.
     """
-    worktree = open_read_only(session, folder)
+    worktree = open_read_only(session, folder) if dry_run else open_recovered(session, folder)[0]
     series = series_below(clone_of(worktree, folder), "HEAD") if worktree.checkout else None
     checkout = worktree.checkout
     if checkout is None or series is None:
@@ -68,7 +68,7 @@ def rebase_tree(session: Session, folder: Path, to: str, *, dry_run: bool) -> Re
     kept = ""
     if not branch.unchanged:
         refuse_in_use(checkout, branch.name)
-        kept = move_branch(checkout, branch, keep=True)
+        kept = move_branch(worktree, branch, keep=True, lock_timeout=session.lock_timeout)
     old = series.tip if branch.carried.conflict else [series.tip, *series.own][-1]
     text = range_diff(Git(checkout.common_dir), (series.base, old), (commit, branch.tip))
     return report._replace(

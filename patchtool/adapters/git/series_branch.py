@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from patchtool.adapters.git.commits import PatchCommit
 
 _MOST = 1000
-_HEADS = "refs/heads/"
+HEADS = "refs/heads/"
 
 
 class SeriesCommits(NamedTuple):
@@ -140,7 +140,7 @@ def prepare_branch(
         RefusedError: Another branch's name is in the way.
         EnvironmentFault: Git failed; no branch has changed.
     """
-    repository, ref = Repository(checkout), _HEADS + name
+    repository, ref = Repository(checkout), HEADS + name
     if taken := repository.branches_in_the_way(ref):
         raise RefusedError(f"the branch {taken[0]} is in the way of {name}", hint=f"git branch -m {taken[0]} NEW-NAME")
     before, signing = repository.branch_tip(ref) or "", signing_of(checkout)
@@ -187,34 +187,13 @@ def tree_id(checkout: Checkout, commit: str) -> str:
     return Git(checkout.common_dir).line("rev-parse", f"{commit}^{{tree}}")
 
 
-def move_branch(checkout: Checkout, branch: PreparedBranch, *, keep: bool) -> str:
-    """Create a branch that was prepared, or move it there.
-
-    Args:
-        checkout: The person's checkout.
-        branch: The branch; neither HEAD nor another worktree is on it.
-        keep: Whether its earlier commits get a name.
-
-    Returns:
-        The short name that its earlier commits have now, ``NAME@1``; empty where they get none.
-
-    Raises:
-        EnvironmentFault: Git failed, or somebody has moved the branch meanwhile; nothing has changed.
-    """
-    kept = free_name(checkout, branch.name) if keep and branch.before else ""
-    moves = f"update {_HEADS}{branch.name} {branch.tip} {branch.before or '0' * len(branch.tip)}\n"
-    moves += f"create {_HEADS}{kept} {branch.before}\n" if kept else ""
-    checkout.run("update-ref", "-m", "patchtool", "--stdin", stdin=moves.encode(), durable=True)
-    return kept
-
-
 def refuse_in_use(checkout: Checkout, name: str) -> None:
     """Refuse to move a branch under a working tree, or under an operation that will move it itself.
 
     Raises:
         RefusedError: HEAD or another worktree is on it, or a rebase or bisect will return to it.
     """
-    repository, ref = Repository(checkout), _HEADS + name
+    repository, ref = Repository(checkout), HEADS + name
     if checkout.branch == ref:
         raise RefusedError(
             f"{checkout.root} is on {name}, which would move", hint=f"git -C {checkout.root} switch BRANCH"
@@ -228,6 +207,6 @@ def refuse_in_use(checkout: Checkout, name: str) -> None:
 def free_name(checkout: Checkout, name: str) -> str:
     """The first of ``NAME@1``, ``NAME@2`` that no branch has."""
     repository, number = Repository(checkout), 1
-    while repository.branch_tip(f"{_HEADS}{name}@{number}"):
+    while repository.branch_tip(f"{HEADS}{name}@{number}"):
         number += 1
     return f"{name}@{number}"

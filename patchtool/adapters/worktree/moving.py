@@ -1,13 +1,14 @@
-"""Move the branch that a checkout is on, together with its files and index: all of it, or nothing."""
+"""Create or move a branch of a checkout, the one at HEAD together with its files and index: all of it, or nothing."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from patchtool.adapters.files import LOCK_TIMEOUT
 from patchtool.adapters.git.plumbing import Git
 from patchtool.adapters.git.repository import NO_ENTRY, Repository
-from patchtool.adapters.git.series_branch import free_name
+from patchtool.adapters.git.series_branch import HEADS, free_name, refuse_in_use
 from patchtool.adapters.worktree.blockers import blockers_in_git, blockers_on_disk, new_links, refuse_blocked
 from patchtool.adapters.worktree.changing import change_worktree, recover_locked
 from patchtool.adapters.worktree.journal import Journal
@@ -30,13 +31,11 @@ _Entry = tuple[str, str]
 _NOTHING = (NO_ENTRY.mode, NO_ENTRY.oid)
 
 
-def move_checked_out(
-    worktree: Worktree, branch: PreparedBranch, *, keep: bool, lock_timeout: float = LOCK_TIMEOUT
-) -> str:
-    """Move the branch at HEAD to the commit that was prepared for it.
+def move_branch(worktree: Worktree, branch: PreparedBranch, *, keep: bool, lock_timeout: float = LOCK_TIMEOUT) -> str:
+    """Create a branch that was prepared, or move it there; where HEAD is on it, files and index move too.
 
     Args:
-        worktree: A checkout of that branch without changes; untracked files stay.
+        worktree: A checkout; one of that branch is without changes. Untracked files stay.
         branch: The branch.
         keep: Whether its earlier commits get a name.
         lock_timeout: Seconds to wait for another run.
@@ -45,29 +44,39 @@ def move_checked_out(
         The short name that its earlier commits have now, ``NAME@1``; empty where they get none.
 
     Raises:
-        RefusedError: A file has changes, or cannot be written; names it, and nothing was changed.
-        EnvironmentFault: Git or the disk failed; the checkout is as before.
+        RefusedError: The branch is in use elsewhere, a file has changes, or cannot be written; nothing was changed.
+        EnvironmentFault: Git or the disk failed, or somebody has moved the branch; everything is as before.
     """
     with locked_worktree(worktree, lock_timeout) as current:
         journal = Journal(current.state_dir, current.upstream)
         recover_locked(current, journal)
         current = reopen(current)
-        checkout, ref = current.checkout, f"refs/heads/{branch.name}"
-        if checkout is None or (current.branch, current.head) != (ref, branch.before):
-            raise RefusedError(f"HEAD of {worktree.root} moved while the series was rendered", hint="run it again")
-        if changes := Repository(checkout).changes():
-            shown = f"{changes[0]} and {len(changes) - 1} more" if len(changes) > 1 else changes[0]
-            raise RefusedError(
-                f"{worktree.root} is on {branch.name}, and has changes: {shown}",
-                hint="commit them, or put them aside with git stash",
-            )
-        kept = free_name(checkout, branch.name) if keep else ""
-        change_worktree(current, journal, _plan(current, checkout, branch, kept))
+        checkout, ref, work = current.checkout, f"{HEADS}{branch.name}", f"moving {branch.name}"
+        if checkout is None:
+            raise RefusedError(f"{worktree.root} is no checkout any more", hint="run it again")
+        kept = free_name(checkout, branch.name) if keep and branch.before else ""
+        if current.branch == ref:
+            plan = _with_files(current, checkout, branch)
+        else:
+            refuse_in_use(checkout, branch.name)
+            head = Head(current.branch, current.head)
+            plan = PlannedTransition(Transition(work, (), head, head), journal.applied(), {}, ())
+        keeping = (BranchStep(f"{HEADS}{kept}", "", branch.before),) if kept else ()
+        steps = (*keeping, BranchStep(ref, branch.before, branch.tip))
+        change_worktree(current, journal, plan._replace(transition=replace(plan.transition, branches=steps)))
     return kept
 
 
-def _plan(worktree: Worktree, checkout: Checkout, branch: PreparedBranch, kept: str) -> PlannedTransition:
-    ref = f"refs/heads/{branch.name}"
+def _with_files(worktree: Worktree, checkout: Checkout, branch: PreparedBranch) -> PlannedTransition:
+    ref = f"{HEADS}{branch.name}"
+    if worktree.head != branch.before:
+        raise RefusedError(f"HEAD of {worktree.root} moved while the series was rendered", hint="run it again")
+    if changes := Repository(checkout).changes():
+        shown = f"{changes[0]} and {len(changes) - 1} more" if len(changes) > 1 else changes[0]
+        raise RefusedError(
+            f"{worktree.root} is on {branch.name}, and has changes: {shown}",
+            hint="commit them, or put them aside with git stash",
+        )
     git = Git(checkout.common_dir)
     changed = _changed_files(git, branch.before, branch.tip)
     created = {path for path, (before, _) in changed.items() if before == _NOTHING}
@@ -81,16 +90,8 @@ def _plan(worktree: Worktree, checkout: Checkout, branch: PreparedBranch, kept: 
     stored = _contents(git, {path: after for path, (_, after) in changed.items()})
     after = {path: with_disk_endings(path, data, crlf) for path, data in stored.items()}
     files = tuple(_step(worktree, path, before[path], after[path], *changed[path]) for path in changed)
-    keeping = (BranchStep(f"refs/heads/{kept}", "", branch.before),) if kept else ()
-    transition = Transition(
-        f"moving {branch.name}",
-        files,
-        Head(ref, branch.before),
-        Head(ref, branch.tip),
-        (*keeping, BranchStep(ref, branch.before, branch.tip)),
-    )
-    copies = (data for data in before.values() if data is not None)
-    return PlannedTransition(transition, None, after, tuple(copies))
+    moved = Transition(f"moving {branch.name}", files, Head(ref, branch.before), Head(ref, branch.tip))
+    return PlannedTransition(moved, None, after, tuple(data for data in before.values() if data is not None))
 
 
 def _changed_files(git: Git, old: str, new: str) -> dict[str, tuple[_Entry, _Entry]]:
