@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -13,6 +14,7 @@ from tests.commands.small_upstream import CACHE, DENSE, SOURCE, SmallUpstream
 from tests.commands.test_git_upstream import LANDED, OTHER, pin
 from tests.commands.trees import git
 
+GIT = shutil.which("git")
 SERIES = ["cache: dense", "cache: tracking"]
 
 
@@ -317,3 +319,19 @@ def test_commits_are_signed_where_the_persons_git_signs_and_stay_as_they_are(
     tip = git(clone, "rev-parse", "mine")
     assert "nothing to do" in upstream.run("apply", "--tree", str(clone), "--onto", "mine").out
     assert git(clone, "rev-parse", "mine") == tip
+
+
+def test_git_that_dies_while_it_is_written_to_is_told(
+    upstream: SmallUpstream, clone: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "programs"
+    folder.mkdir()
+    program = folder / "git"
+    # GitPython keeps this git running, and gives it one name after another.
+    program.write_text(f'#!/bin/sh\ncase "$*" in *" cat-file --batch-check") exit 0;; esac\nexec {GIT} "$@"\n')
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+    done = upstream.run("apply", "--tree", str(clone), "--onto", "patched")
+    assert done.code == 4
+    assert "ended too early" in done.err or "GitPython cannot commit" in done.err
+    assert git(clone, "branch", "--list", "patched") == ""

@@ -9,7 +9,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from patchtool.cli import completion
-from patchtool.domain.errors import InputError
+from patchtool.domain.errors import EnvironmentFault, InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -49,6 +49,20 @@ class _Strict:
 
 class Verb(_Strict, TyperCommand):
     """A verb."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run it.
+
+        Raises:
+            EnvironmentFault: A program that it wrote to has ended; Typer would take that for a closed stdout, which
+                `output.show` has handled, and exit with 1 and without a word.
+        """
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError as error:
+            raise EnvironmentFault(
+                "a program that patchtool had started ended too early", hint="run it again", cause=error.strerror
+            ) from error
 
 
 class Group(_Strict, TyperGroup):
