@@ -87,9 +87,11 @@ class SeriesOnDisk:
 
     @property
     def complete(self) -> bool:
-        """Whether what is on disk is exactly the whole series."""
-        changing = frozenset(patch.info.name for patch in self.without.patches if patch.judgement.contents)
-        return bool(changing) and self._exact == changing
+        """Whether what is on disk is exactly the whole series, but for what the person committed on top of it."""
+        changing = {patch.info.name: patch for patch in self.without.patches if patch.judgement.contents}
+        if not changing or self._exact == changing.keys():
+            return bool(changing)
+        return bool(self.base.own) and all(self._state(p).state is DiskState.APPLIED for p in changing.values())
 
     @property
     def left(self) -> list[str]:
@@ -172,17 +174,19 @@ class SeriesOnDisk:
         paths = [change.path for change in patch.judgement.changes]
         edited = [path for path in paths if self.base.changed.get(path) is False]
         holds = now.state in _IN_EFFECT
-        if edited and recorded:
+        older = recorded is not None and recorded != patch.info.digest
+        own = self.base.own.issuperset(edited)  # commits on top of a series may change its files, too
+        if edited and holds and (recorded is None or (own and not older)):
+            return _with_other_lines(edited)
+        if edited and recorded and not (own and older):
             words = "the fix is still there" if holds else "the fix is not there any more"
             return OnDisk(DiskState.EDITED, "edited-since", f"{_first_of(edited)} was edited since; {words}")
-        if edited and holds:
-            return _with_other_lines(edited)
         missing = [path for path in paths if path not in self.base.changed]
         if missing == paths:
             return OnDisk(DiskState.NOT_APPLIED)
         if recorded is None:
             return OnDisk(DiskState.APPLIED if holds else DiskState.NOT_APPLIED)
-        if recorded != patch.info.digest:
+        if older:
             return OnDisk(DiskState.OUTDATED, "older-version", "an older version of the patch is applied")
         if missing:
             return OnDisk(DiskState.EDITED, "taken-out", f"{_first_of(missing)} is as without the patch")

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from patchtool.adapters.git.repository import Repository
 from patchtool.adapters.worktree import Applied, AppliedState, Worktree, applied_state, read_applied, read_originals
-from patchtool.adapters.worktree.committed import files_below
+from patchtool.adapters.worktree.committed import changed_since, files_below
 from patchtool.domain.lock import LockedRelease
 from patchtool.domain.ports import Tree
 from patchtool.workflow.rendering import OverlayTree
@@ -29,7 +29,8 @@ class TreeBase(NamedTuple):
         tree: Its files without the series.
         recorded: Digests of the patches that a record says are applied, by name; empty without a record that holds.
         changed: Files that are not as in ``tree``: True for those that are as an earlier run left them, False for those
-            that were edited since.
+            that were changed since.
+        own: Those that were changed since by the person's commits, and are as committed.
         committed: Whether what changed the files are commits at HEAD that no record is about.
         upstream: Blob ids of the release's files, where the record does not hold as it is.
         way_back: The command that undoes an edit of a file that was patched; empty where there is none.
@@ -39,6 +40,7 @@ class TreeBase(NamedTuple):
     tree: Tree
     recorded: Mapping[str, str] = _NONE
     changed: Mapping[str, bool] = MappingProxyType({})
+    own: frozenset[str] = frozenset()
     committed: bool = False
     upstream: Mapping[str, str] = _NONE
     way_back: str = ""
@@ -66,10 +68,9 @@ def recorded_base(session: Session, worktree: Worktree) -> TreeBase:
         OverlayTree(worktree, _as_stored(worktree, originals), applied.original_modes),
         {name: digest.removeprefix("sha256:") for name, digest in applied.patches},
         changed,
-        False,
-        upstream,
-        _way_back(worktree, applied, state) if state.kind == "edited" else "",
-        (f"an earlier run applied the series here, {where}{edited}",),
+        upstream=upstream,
+        way_back=_way_back(worktree, applied, state) if state.kind == "edited" else "",
+        notes=(f"an earlier run applied the series here, {where}{edited}",),
     )
 
 
@@ -79,7 +80,7 @@ def _committed_base(worktree: Worktree) -> TreeBase | None:
     if checkout is None or series is None:
         return None
     prefix = "" if worktree.base == worktree.root else f"{worktree.base.relative_to(worktree.root).as_posix()}/"
-    below = files_below(checkout, series.below)
+    below, own = files_below(checkout, series), changed_since(checkout, series)
     files = {
         f"{worktree.upstream.root}{name.removeprefix(prefix)}": file
         for name, file in below.items()
@@ -89,16 +90,18 @@ def _committed_base(worktree: Worktree) -> TreeBase | None:
     modes = {path: file[0] for path, file in files.items() if file}
     names = {worktree.in_repository(path): path for path in contents}
     edited = {names.get(name) for name in Repository(checkout).changed_paths(names)} if names else set()
+    where = "at HEAD" if series.tip == checkout.head else "below your own at HEAD"
     undo = f"switch --detach {series.below}"
     if changed := next((name for name, path in names.items() if path in edited), None):
         undo = f"restore --source=HEAD --staged --worktree -- {quote(changed)}"
     return TreeBase(
         OverlayTree(worktree, contents, modes),
         {name: digest.removeprefix("sha256:") for name, digest in series.patches},
-        {path: path not in edited for path in contents},
+        {path: path not in edited and worktree.in_repository(path) not in own for path in contents},
+        frozenset(path for name, path in names.items() if name in own and path not in edited),
         committed=True,
         way_back=f"git -C {quote(str(worktree.root))} {undo}",
-        notes=("the commits of a series are at HEAD; this tool has no record of them here",),
+        notes=(f"the commits of a series are {where}; this tool has no record of them here",),
     )
 
 

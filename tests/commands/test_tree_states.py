@@ -303,3 +303,43 @@ def test_clone_of_a_patched_clone_has_the_series(upstream: SmallUpstream) -> Non
     assert "switch --detach" in refused.err
     tree.follow()
     assert tree.status() == (0, BOTH)
+
+
+OWN = {
+    "elsewhere": ({"own.py": "own = 1\n"}, ""),
+    "in-another-file-of-the-package": ({"python/sglang/own.py": "own = 1\n"}, ""),
+    "in-the-same-file": ({CACHE: "own = 1\n"}, ""),
+    "fix-taken-out": ({CACHE: SOURCE}, "edited"),
+}
+
+
+@pytest.mark.parametrize("kind", OWN)
+@pytest.mark.parametrize("fetched", [True, False], ids=["release-known", "release-unknown"])
+def test_series_below_own_commits_is_known_without_a_record(
+    upstream: SmallUpstream, kind: str, *, fetched: bool
+) -> None:
+    tree = Tree(upstream, "clone")
+    tree.apply()
+    git(upstream.folder, "clone", "-q", *([] if fetched else ["--no-tags"]), "clone", "copy")
+    tree.path = upstream.folder / "copy"
+    files, state = OWN[kind]
+    for path, text in files.items():
+        file = tree.path / path
+        file.write_text(text if state or not file.exists() else file.read_text() + text)
+        git(tree.path, "add", path)
+        git(tree.path, "commit", "-qm", f"own {path}")
+    expected = (1, dict.fromkeys(BOTH, state)) if state else (0, BOTH)
+    assert tree.status() == expected
+    before = tree.path / CACHE
+    content, again = before.read_bytes(), upstream.run("apply", "--tree", str(tree.path))
+    assert (before.read_bytes(), again.code) == (content, 2 if state else 0), again.err
+    if state:
+        assert "--replace" in again.err
+        return
+    assert "nothing to do" in again.out
+    tree.edit_patch()
+    assert tree.status() == (1, {**BOTH, "dense": "outdated"})
+    branch = git(tree.path, "branch", "--show-current")
+    onto = upstream.run("apply", "--tree", str(tree.path), "--onto", branch, "--replace")
+    assert (onto.code, tree.status()) == (0, (0, BOTH)), onto.err
+    assert git(tree.path, "log", "-1", "--format=%s").startswith("own")
