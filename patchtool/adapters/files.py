@@ -5,18 +5,18 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
-import signal
-import stat
 import time
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
+from patchtool.adapters.folders import opened, staged
 from patchtool.domain.errors import EnvironmentFault, RefusedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+_Opener: TypeAlias = "Callable[[Path, int, int], int]"
 LOCK_TIMEOUT = 60.0
 """Seconds to wait for another run, unless the user says otherwise."""
 _POLL = 0.05
@@ -76,27 +76,14 @@ def _resolved(path: Path) -> Path:
 
 
 def staged_name(path: Path) -> Path:
-    """Where a file's next content is written: in the same folder, because a rename between file systems fails."""
-    return path.with_name(f".{path.name}.patchtool-new")
+    """Where a file's next content is written."""
+    return path.with_name(staged(path.name))
 
 
-def stage(path: Path, data: bytes, mode: int | None = None, *, like: Path | None = None) -> Path:
-    """Write a file's next content beside it, on disk when this returns; the caller holds a lock.
-
-    Args:
-        path: The file; its folder must exist.
-        data: The whole content.
-        mode: Permission bits, by default those of `like`; the umask is not applied.
-        like: A file whose owner and extended attributes the new one gets, or a folder whose owner.
-
-    Returns:
-        The new file, for the caller to rename over the file.
-
-    Raises:
-        OSError: The disk is full, the folder is read-only, …; there is no new file.
-    """
-    with uninterrupted(), _staged(path, data, mode, like=like, durable=True) as staged:
-        return staged
+def stage(path: Path, data: bytes, mode: int | None = None) -> None:
+    """Write a file's next content beside it; see `Folder.stage`."""
+    with opened(path.parent) as folder:
+        folder.stage(path.name, data, mode)
 
 
 def atomic_write(path: Path, data: bytes, mode: int = 0o644, *, durable: bool = True) -> None:
@@ -114,61 +101,11 @@ def atomic_write(path: Path, data: bytes, mode: int = 0o644, *, durable: bool = 
         EnvironmentFault: The disk is full, the folder is read-only, …; the old file is untouched.
     """
     try:
-        with uninterrupted(), _staged(path, data, mode, durable=durable) as staged:
-            staged.replace(path)
-        if durable:
-            sync_folder(path.parent)
+        with opened(path.parent) as folder:
+            folder.write(path.name, data, mode, durable=durable)
     except OSError as error:
         hint = "make room there, or make it writable; then run it again"
         raise EnvironmentFault(f"cannot write {path}", hint=hint, cause=str(error)) from error
-
-
-@contextmanager
-def _staged(path: Path, data: bytes, mode: int | None, *, like: Path | None = None, durable: bool) -> Iterator[Path]:
-    """Write a new file beside a file; until the block ends, no other process writes or removes it."""
-    staged = staged_name(path)
-    with os.fdopen(_open_alone(staged), "wb") as file:
-        try:
-            file.write(data)
-            file.flush()
-            if like is not None:
-                _copy_attributes(like, file.fileno())
-            if mode is not None:
-                os.fchmod(file.fileno(), mode)
-            if durable:
-                os.fsync(file.fileno())
-            yield staged
-        except BaseException:
-            with suppress(OSError):
-                staged.unlink()
-            raise
-
-
-def _open_alone(path: Path) -> int:
-    """Open an empty new file that no other process is writing; what a killed process left there is replaced."""
-    while True:
-        with suppress(FileExistsError):
-            handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
-            fcntl.flock(handle, fcntl.LOCK_EX)
-            if is_at(handle, path):
-                return handle
-            os.close(handle)  # another process took it for a leftover in between
-        _remove_leftover(path)
-
-
-def _remove_leftover(path: Path) -> None:
-    """Remove a file that no living process is writing; wait for one that does."""
-    with suppress(FileNotFoundError):
-        if not stat.S_ISREG(path.lstat().st_mode):
-            path.unlink()
-            return
-        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX)
-            if is_at(handle, path):
-                path.unlink()
-        finally:
-            os.close(handle)
 
 
 def is_at(handle: int, path: Path) -> bool:
@@ -179,49 +116,23 @@ def is_at(handle: int, path: Path) -> bool:
         return False
 
 
-def _copy_attributes(source: Path, handle: int) -> None:
-    """Give an open file the owner, extended attributes and permissions of another, as far as the system lets us."""
-    status = source.stat()
-    with suppress(PermissionError):
-        os.fchown(handle, status.st_uid, status.st_gid)
-    if stat.S_ISDIR(status.st_mode):
-        return
-    if hasattr(os, "listxattr"):
-        with suppress(OSError):
-            for name in os.listxattr(source):
-                with suppress(OSError):
-                    os.setxattr(handle, name, os.getxattr(source, name))
-    os.fchmod(handle, stat.S_IMODE(status.st_mode))
-
-
-def sync_folder(folder: Path) -> None:
-    """Bring renames in a folder to disk: a name is stored in the folder, not in the file."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+def sync_folder(path: Path) -> None:
+    """Bring renames in a folder to disk."""
+    with opened(path) as folder:
+        folder.sync()
 
 
 @contextmanager
-def uninterrupted() -> Iterator[None]:
-    """Hold back Ctrl-C and SIGTERM, from the programs that are started too, until the block ends."""
-    signals = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, signals)
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-@contextmanager
-def locked(path: Path, timeout: float = LOCK_TIMEOUT, *, shared: bool = False) -> Iterator[None]:
+def locked(
+    path: Path, timeout: float = LOCK_TIMEOUT, *, shared: bool = False, opener: _Opener = os.open
+) -> Iterator[None]:
     """Hold a lock between the processes of a machine; the system releases it when the holder dies.
 
     Args:
         path: A folder, or a lock file, which is created and not removed.
         timeout: Seconds to wait for another holder.
         shared: Whether other holders of a shared lock are let in.
+        opener: Opens it, given path, flags and permissions.
 
     Raises:
         EnvironmentFault: Another process holds it for longer than `timeout`, or the folder cannot be written.
@@ -229,7 +140,7 @@ def locked(path: Path, timeout: float = LOCK_TIMEOUT, *, shared: bool = False) -
     try:
         if not path.is_dir():
             path.parent.mkdir(parents=True, exist_ok=True)
-        handle = _acquire(path, timeout, fcntl.LOCK_SH if shared else fcntl.LOCK_EX)
+        handle = _acquire(path, timeout, fcntl.LOCK_SH if shared else fcntl.LOCK_EX, opener)
     except OSError as error:
         hint = f"check that {path.parent} is a folder that you can write to"
         raise EnvironmentFault(f"cannot lock {path}", hint=hint, cause=str(error)) from error
@@ -241,11 +152,11 @@ def locked(path: Path, timeout: float = LOCK_TIMEOUT, *, shared: bool = False) -
         os.close(handle)
 
 
-def _acquire(path: Path, timeout: float, kind: int) -> int:
+def _acquire(path: Path, timeout: float, kind: int, opener: _Opener) -> int:
     deadline, told = time.monotonic() + timeout, False
     while True:
         flags = os.O_RDONLY if path.is_dir() else os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW
-        handle = os.open(path, flags | os.O_CLOEXEC, 0o644)
+        handle = opener(path, flags | os.O_CLOEXEC, 0o644)
         try:
             fcntl.flock(handle, kind | fcntl.LOCK_NB)
             if is_at(handle, path):  # else the holder before us removed it

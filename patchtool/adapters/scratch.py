@@ -8,7 +8,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from patchtool.adapters.files import is_at, uninterrupted
+from patchtool.adapters.files import is_at
+from patchtool.adapters.folders import uninterrupted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

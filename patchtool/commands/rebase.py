@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from patchtool.adapters.files import uninterrupted
+from patchtool.adapters.folders import uninterrupted
 from patchtool.adapters.git.conflict_checkout import ConflictCheckout, refuse_occupied
 from patchtool.adapters.git.resolutions import forget_resolutions
 from patchtool.adapters.project.project import LOCK, PIN, Project, write_lock

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from patchtool.adapters.files import uninterrupted
+from patchtool.adapters.folders import uninterrupted
 from patchtool.adapters.project.series_file import remove_empty_folders
 from patchtool.adapters.store.records import StoredRelease
 from patchtool.adapters.store.stopped_rebase import StoppedRebase, remove_stopped, write_stopped

@@ -179,7 +179,7 @@ READERS: dict[str, tuple[bytes, Callable[[bytes, Path], object]]] = {
     "matrix": ((ROOT / "ci/matrix.toml").read_bytes(), _file("matrix.toml", lambda file: read_matrix(file, {}))),
     "diff": (_SEEDS["diff"].encode(), lambda data, _: split_diff(data)),
     "mail": (_SEEDS["mail"].encode(), lambda data, _: (read_mail(data), split_diff(data))),
-    "journal": (_journal(), _file("applied.json", lambda file: read_record(file, SGLANG))),
+    "journal": (_journal(), lambda data, _: read_record(data, Path("applied.json"), SGLANG)),
     "state-folder": (b"/x\n12\n" + b"0" * 64, _file("state/owner", _state)),
     "store-record": (_SEEDS["store"].encode(), lambda data, _: read_store_record(data)),
     "judgement": (b"0" * 64 + b'\n{"schema": 2}', _file("aa/bb.json", _cached)),

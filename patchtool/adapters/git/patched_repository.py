@@ -11,7 +11,8 @@ from contextlib import suppress
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
-from patchtool.adapters.files import LOCK_TIMEOUT, atomic_write, locked, uninterrupted
+from patchtool.adapters.files import LOCK_TIMEOUT, atomic_write, locked
+from patchtool.adapters.folders import uninterrupted
 from patchtool.adapters.git.commits import (
     NEW_FILE,
     PatchCommit,

@@ -25,8 +25,8 @@ from patchtool.adapters.files import (
     stage,
     staged_name,
     sync_folder,
-    uninterrupted,
 )
+from patchtool.adapters.folders import uninterrupted
 from patchtool.domain.errors import EnvironmentFault, PatchtoolError
 
 _JOURNAL = ".patchtool-writing"
@@ -143,7 +143,7 @@ def _write(root: Path, changes: list[_Change], folders: list[str], contents: Map
     targets = [_target(root, path) for path, *_ in changes]
     for target, (path, before, _) in zip(targets, changes):
         if (data := contents[path]) is not None:
-            stage(target, data, None if before else _NEW_FILE_MODE, like=target if before else target.parent)
+            stage(target, data, None if before else _NEW_FILE_MODE)
         if before:
             _keep(target)
     parents = {target.parent for target in targets}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from patchtool.adapters.files import uninterrupted
+from patchtool.adapters.folders import uninterrupted
 from patchtool.adapters.git.repository import NO_ENTRY, IndexEntry
 from patchtool.adapters.worktree.swap import change_files
 from patchtool.domain.errors import EnvironmentFault, RefusedError

@@ -9,12 +9,14 @@ import csv
 import hashlib
 import re
 from base64 import urlsafe_b64encode
+from contextlib import suppress
 from io import StringIO
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
-from patchtool.adapters.files import atomic_write, staged_name
+from patchtool.adapters.folders import Folder, opened, staged
 from patchtool.adapters.worktree.layout import dist_infos
+from patchtool.domain.errors import RefusedError
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
     from patchtool.domain.package import Package
 
 _ALGORITHMS = frozenset({"sha256", "sha384", "sha512"})
+_RECORD = "RECORD"
+_PERMISSIONS = 0o644
 _LARGEST = 64 << 20
 """Bytes of a ``RECORD`` that is read; that of a wheel with 100,000 files has a tenth."""
 
@@ -57,7 +61,7 @@ def entry_of(content: bytes, like: RecordEntry = _USUAL) -> RecordEntry:
 
 def is_installed(base: Path, package: Package) -> bool:
     """Whether a folder has a wheel's ``RECORD`` for the package."""
-    return any(True for _ in _records(base, package))
+    return bool(_read_records(base, package))
 
 
 def record_entries(base: Path, package: Package, names: Collection[str]) -> dict[str, RecordEntry]:
@@ -68,13 +72,13 @@ def record_entries(base: Path, package: Package, names: Collection[str]) -> dict
         package: The package.
         names: Files relative to it.
     """
-    lines = (line for _, content in _records(base, package) for line in content.splitlines())
+    lines = (line for content in _read_records(base, package) for line in content.splitlines())
     return {name: entry for line in lines for name, entry in _parsed(line, names) if entry.hash}
 
 
 def record_lines(base: Path, package: Package, names: Collection[str]) -> dict[str, tuple[int, str]]:
     """Number and text of the lines of those files, by which `updated` puts them back where they were."""
-    lines = (pair for _, content in _records(base, package) for pair in enumerate(content.splitlines(keepends=True)))
+    lines = (pair for content in _read_records(base, package) for pair in enumerate(content.splitlines(keepends=True)))
     return {
         name: (number, line.decode("utf-8", "surrogateescape"))
         for number, line in lines
@@ -83,7 +87,7 @@ def record_lines(base: Path, package: Package, names: Collection[str]) -> dict[s
 
 
 def update_record(
-    base: Path,
+    base: Folder,
     package: Package,
     changes: Mapping[str, tuple[RecordEntry, RecordEntry]],
     places: Mapping[str, tuple[int, str]] = MappingProxyType({}),
@@ -91,17 +95,23 @@ def update_record(
     """Change entries that are as expected; can be repeated.
 
     Args:
-        base: The site-packages folder; one without a ``RECORD`` stays as it is.
+        base: The site-packages folder, open; one without a ``RECORD`` stays as it is.
         package: The package.
         changes: Entries before and after, by name relative to it; an empty one for no line.
         places: Where the lines of some files were; see `record_lines`.
+
+    Raises:
+        RefusedError: The metadata folder has become a link.
     """
-    for record, content in _records(base, package):
+    wanted = any(entry.hash for entries in changes.values() for entry in entries)
+    for info, content in _records(base, package, refuse_links=wanted):
         changed = updated(content, changes, places)
-        if changed != content:
-            atomic_write(record, changed, record.stat().st_mode & 0o777)
-        else:
-            staged_name(record).unlink(missing_ok=True)  # of a run that was killed while it wrote
+        with base.inner(info) as folder:
+            if changed != content:
+                status = folder.status(_RECORD)
+                folder.write(_RECORD, changed, status.st_mode & 0o777 if status else _PERMISSIONS)
+            else:
+                folder.remove(staged(_RECORD))  # of a run that was killed while it wrote
 
 
 def updated(
@@ -151,14 +161,25 @@ def _insert(
             lines[number] = line + ending.encode()
 
 
-def _records(base: Path, package: Package) -> Iterator[tuple[Path, bytes]]:
-    """Those of the package itself, which list files of its package, with their content."""
+def _read_records(base: Path, package: Package) -> list[bytes]:
+    with opened(base) as folder:
+        return [content for _, content in _records(folder, package)]
+
+
+def _records(base: Folder, package: Package, *, refuse_links: bool = False) -> Iterator[tuple[str, bytes]]:
+    """Those of the package itself, which list files of its package: the metadata folder's name, and the content.
+
+    Raises:
+        RefusedError: A metadata folder is a link, so that it is of a cache; without `refuse_links` it is passed over.
+    """
     own = re.compile(rb"^\"?%s/" % re.escape(package.name.encode()), re.MULTILINE)
-    for record in (info / "RECORD" for info in dist_infos(base, package)):
-        if record.is_file() and record.stat().st_size <= _LARGEST:
-            content = record.read_bytes()
+    passed = (FileNotFoundError,) if refuse_links else (FileNotFoundError, RefusedError)
+    for info in dist_infos(base.path, package):
+        with suppress(*passed), base.inner(info.name) as folder:
+            status = folder.status(_RECORD)
+            content = (folder.read(_RECORD) or b"") if status and status.st_size <= _LARGEST else b""
             if own.search(content):
-                yield record, content
+                yield info.name, content
 
 
 def _parsed(line: bytes, names: Collection[str]) -> Iterator[tuple[str, RecordEntry]]:

@@ -6,25 +6,25 @@ what is applied; the record of a series that was taken out names none, and is re
 
 from __future__ import annotations
 
-import os
-import shutil
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from patchtool.adapters.files import atomic_write, safe_join, staged_name, sync_folder
+from patchtool.adapters.files import safe_join
+from patchtool.adapters.folders import Folder, is_staged, opened
 from patchtool.adapters.foreign_files import read_regular
 from patchtool.adapters.worktree.ownership import foreign
 from patchtool.adapters.worktree.records import NO_RECORD, Applied, FileChange, Record, read_record, write_record
-from patchtool.domain.errors import EnvironmentFault
+from patchtool.domain.errors import EnvironmentFault, RefusedError
 from patchtool.domain.objects import blob_id
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator, Mapping
 
     from patchtool.adapters.worktree.records import Transition
     from patchtool.domain.package import Package
 
+_PENDING, _APPLIED, _RESERVED, _COPIES = "journal.json", "applied.json", "reserved", "originals"
 _OVERHEAD = 256 * 1024
 """Bytes for refs, reflogs and directory entries."""
 _LARGEST_RESERVE = 32 * 1024**2
@@ -41,10 +41,6 @@ class Journal:
     def __init__(self, folder: Path, package: Package) -> None:
         self.folder = folder
         self._package = package
-        self._copies = folder / "originals"
-        self._pending = folder / "journal.json"
-        self._applied = folder / "applied.json"
-        self._reserved = folder / "reserved"
 
     @property
     def lock(self) -> Path:
@@ -53,11 +49,11 @@ class Journal:
 
     def applied(self) -> Applied | None:
         """The applied series, None when there is none of ours."""
-        return self._load(self._applied).applied
+        return self._load(_APPLIED).applied
 
     def pending(self) -> Transition | None:
         """The change that did not complete, None when there is none of ours."""
-        return self._load(self._pending).transition
+        return self._load(_PENDING).transition
 
     def begin(self, transition: Transition, applied: Applied | None, copies: Iterable[bytes]) -> None:
         """Record a change before its first step, and reserve the space that rolling it back needs.
@@ -71,75 +67,107 @@ class Journal:
         """
         wanted = {blob_id(data): data for data in copies}
         self._reserve_space(sum(len(wanted.get(step.before.content, b"")) for step in transition.files))
-        self._write(self._pending, Record(applied, transition), wanted)
+        self._write(_PENDING, Record(applied, transition), wanted)
 
     def adopt(self, found: Applied, copies: Iterable[bytes]) -> None:
         """Record a series that was found in the worktree; on disk when this returns."""
-        self._write(self._applied, Record(found), {blob_id(data): data for data in copies})
+        self._write(_APPLIED, Record(found), {blob_id(data): data for data in copies})
 
-    def _write(self, file: Path, record: Record, copies: dict[str, bytes]) -> None:
-        self._copies.mkdir(exist_ok=True)
-        for name, data in copies.items():
-            if self.copy(name) is None:
-                atomic_write(self._copies / name, data)
-        atomic_write(file, write_record(record))
+    @contextmanager
+    def _opened(self) -> Iterator[Folder]:
+        """Hold the state folder open; whatever is put in its place is not written to."""
+        with opened(self.folder.parent) as outer, outer.inner(self.folder.name) as folder:
+            yield folder
+
+    def _write(self, name: str, record: Record, contents: Mapping[str, bytes]) -> None:
+        with self._opened() as folder:
+            with folder.inner(_COPIES, create=True) as copies:
+                for content, data in contents.items():
+                    if blob_id(copies.read(content) or b"") != content:
+                        copies.write(content, data)
+            folder.write(name, write_record(record))
 
     def _reserve_space(self, size: int) -> None:
         index = self.folder.with_name("index")  # of a checkout: git writes it as a whole
         size = min(size + (index.stat().st_size if index.is_file() else 0) + _OVERHEAD, _LARGEST_RESERVE)
-        with self._reserved.open("wb") as file:
-            os.posix_fallocate(file.fileno(), 0, size)
-            os.fsync(file.fileno())
+        with self._opened() as folder:
+            folder.reserve(_RESERVED, size)
 
     def release_space(self) -> None:
         """Give back the space that was reserved, for a rollback to use."""
-        self._reserved.unlink(missing_ok=True)
+        with self._opened() as folder:
+            folder.remove(_RESERVED)
 
     def finish(self) -> None:
         """Complete the pending change; where this raises, it is still pending."""
         self.release_space()
-        self._pending.replace(self._applied)
-        with suppress(OSError):  # it is complete; the next run removes what is left
-            sync_folder(self.folder)
-            self.remove_leftovers()
+        with self._opened() as folder:
+            folder.rename(_PENDING, _APPLIED)
+            with suppress(OSError, RefusedError):  # it is complete; the next run removes what is left
+                folder.sync()
+                self._remove_leftovers(folder)
 
     def cancel(self) -> None:
         """Forget the pending change, which was rolled back; what was applied before it is applied."""
-        self.release_space()
-        self._pending.unlink(missing_ok=True)
-        sync_folder(self.folder)
-        self.remove_leftovers()
+        self._remove(_RESERVED, _PENDING)
 
     def clear(self) -> None:
         """Remove every record: nothing of ours is in the worktree any more."""
         # Records before originals: a record without its originals could not be rolled back.
-        for record in (self._pending, self._applied, self._reserved):
-            record.unlink(missing_ok=True)
-        sync_folder(self.folder)
-        self.remove_leftovers()
+        self._remove(_PENDING, _APPLIED, _RESERVED)
+
+    def _remove(self, *names: str) -> None:
+        with self._opened() as folder:
+            for name in names:
+                folder.remove(name)
+            folder.sync()
+            self._remove_leftovers(folder)
+
+    def has_record(self) -> bool:
+        """Whether there is a record, of this user or another."""
+        try:
+            with self._opened() as folder:
+                return not {_PENDING, _APPLIED}.isdisjoint(folder.names())
+        except (FileNotFoundError, RefusedError):
+            return False
 
     def has_leftovers(self) -> bool:
         """Whether a run was killed while it wrote to the state folder itself, and to nothing else."""
-        return self.folder.is_dir() and not foreign(self.folder) and bool(self._leftovers())
+        if not self.folder.is_dir() or foreign(self.folder):
+            return False
+        with self._opened() as folder:
+            return bool(self._leftovers(folder))
 
     def remove_leftovers(self) -> None:
         """Remove what no record needs, such as the files of a write that was killed; the caller holds the lock."""
-        for leftover in self._leftovers():
-            if leftover.is_dir():
-                shutil.rmtree(leftover, ignore_errors=True)
-            else:
-                leftover.unlink(missing_ok=True)
+        with self._opened() as folder:
+            self._remove_leftovers(folder)
 
-    def _leftovers(self) -> list[Path]:
-        found = list(self.folder.glob(f"**/{staged_name(Path('*'))}"))
-        if self._pending.exists():
-            return found
-        found += [self._reserved] if self._reserved.exists() else []
-        applied = self.applied()
+    def _remove_leftovers(self, folder: Folder) -> None:
+        for place, name in self._leftovers(folder):
+            with folder.inner(place) as inner:
+                if name == _COPIES:
+                    inner.remove_folder(name)
+                else:
+                    inner.remove(name)
+
+    def _leftovers(self, folder: Folder) -> list[tuple[str, str]]:
+        """What no record needs: a folder of the state folder, empty for itself, and a name in it."""
+        names = folder.names()
+        copies = []
+        if _COPIES in names:
+            with folder.inner(_COPIES) as inner:
+                copies = inner.names()
+        found = [("", name) for name in names if is_staged(name)]
+        if _PENDING in names:
+            return found + [(_COPIES, name) for name in copies if is_staged(name)]
+        found += [("", _RESERVED)] if _RESERVED in names else []
+        record = folder.read(_APPLIED)
+        applied = self._parse(_APPLIED, record).applied if record is not None else None
         if applied is None:
-            return [*found, *(place for place in (self._applied, self._copies) if place.exists())]
+            return found + [("", name) for name in (_APPLIED, _COPIES) if name in names]
         needed = {change.disk_after for change in applied.files} | {Path(c.original).name for c in applied.files}
-        return [*found, *(copy for copy in self._copies.iterdir() if copy.name not in needed)]
+        return found + [(_COPIES, name) for name in copies if name not in needed]
 
     def original(self, change: FileChange) -> bytes | None:
         """Read the bytes that a file had before; None for a file that was created.
@@ -158,7 +186,7 @@ class Journal:
 
     def copy(self, name: str) -> bytes | None:
         """Read a copy by its blob id; None where it is missing or damaged."""
-        content = read_regular(self._copies / name)
+        content = read_regular(self.folder / _COPIES / name)
         return content if content is not None and blob_id(content) == name else None
 
     def contents_before(self, transition: Transition) -> dict[str, bytes | None]:
@@ -180,5 +208,13 @@ class Journal:
             hint="restore the file from its release or with git, then remove that folder",
         )
 
-    def _load(self, file: Path) -> Record:
-        return NO_RECORD if not file.exists() or foreign(self.folder) else read_record(file, self._package)
+    def _load(self, name: str) -> Record:
+        try:
+            with self._opened() as folder:
+                record = folder.read(name)
+        except (FileNotFoundError, RefusedError):
+            return NO_RECORD
+        return NO_RECORD if record is None or foreign(self.folder) else self._parse(name, record)
+
+    def _parse(self, name: str, record: bytes) -> Record:
+        return read_record(record, self.folder / name, self._package)

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from patchtool.adapters.files import locked
+from patchtool.adapters.folders import open_in_real_folder
 from patchtool.adapters.git.checkout import discover
 from patchtool.adapters.worktree.blockers import READ_ONLY_HINT
 from patchtool.adapters.worktree.journal import Journal
@@ -32,7 +33,7 @@ def locked_worktree(worktree: Worktree, timeout: float) -> Iterator[Worktree]:
     journal = Journal(worktree.state_dir, worktree.upstream)
     try:
         _claim(worktree, journal)
-        with locked(journal.lock, timeout):
+        with locked(journal.lock, timeout, opener=open_in_real_folder):
             try:
                 _claim(worktree, journal)  # again: the run that had the lock may have removed the folder
                 yield reopen(worktree)
@@ -45,7 +46,7 @@ def locked_worktree(worktree: Worktree, timeout: float) -> Iterator[Worktree]:
             if not journal.lock.exists():
                 _remove_empty_state(worktree, journal)
             else:
-                with locked(journal.lock, 0):
+                with locked(journal.lock, 0, opener=open_in_real_folder):
                     _remove_empty_state(worktree, journal)
         raise
 
@@ -67,7 +68,7 @@ def _claim(worktree: Worktree, journal: Journal) -> None:
 
 def _remove_empty_state(worktree: Worktree, journal: Journal) -> None:
     """Leave a wheel's folder as it came; in a git directory, owner and lock may stay."""
-    if not worktree.checkout and not journal.pending() and not journal.applied():
+    if not worktree.checkout and not journal.has_record():
         shutil.rmtree(journal.folder, ignore_errors=True)
 
 

@@ -11,7 +11,7 @@ import os
 import stat
 from typing import TYPE_CHECKING
 
-from patchtool.adapters.files import atomic_write
+from patchtool.adapters.folders import opened
 from patchtool.adapters.identity import is_signed, sign
 
 if TYPE_CHECKING:
@@ -49,8 +49,8 @@ def claim(folder: Path) -> None:
     """Make the state folder if it is missing, and mark it as ours; moves a foreign one away first.
 
     Raises:
-        OSError: The folder cannot be made, or moved away.
-        EnvironmentFault: The mark cannot be written.
+        OSError: The folder or the mark in it cannot be made, or a foreign one moved away.
+        RefusedError: A link was put in its place meanwhile.
     """
     if foreign(folder):
         folder.rename(free_name(folder))
@@ -58,7 +58,8 @@ def claim(folder: Path) -> None:
     if not _is_own(folder):
         path, inode = str(folder.resolve()), str(folder.stat().st_ino)
         place = f"{path}\n{inode}"
-        atomic_write(folder / _OWNER, os.fsencode(f"{place}\n{sign(os.fsencode(place))}"))
+        with opened(folder.parent) as outer, outer.inner(folder.name) as own:
+            own.write(_OWNER, os.fsencode(f"{place}\n{sign(os.fsencode(place))}"))
 
 
 def free_name(folder: Path) -> Path:

@@ -213,11 +213,12 @@ def write_record(record: Record) -> bytes:
     return json.dumps({"schema": _SCHEMA, **applied, **files, **change}, indent=1).encode()
 
 
-def read_record(file: Path, package: Package) -> Record:
+def read_record(content: bytes, file: Path, package: Package) -> Record:
     """Read a record, which is in a state folder of our own, and check it nevertheless: others may write to the folder.
 
     Args:
-        file: The record.
+        content: The record.
+        file: Its file, for messages.
         package: The package that the folder is about.
 
     Raises:
@@ -225,9 +226,7 @@ def read_record(file: Path, package: Package) -> Record:
         EnvironmentFault: It is damaged, or of another version of the tool.
     """
     try:
-        document: Any = json.loads(file.read_bytes())
-    except FileNotFoundError:
-        return NO_RECORD
+        document: Any = json.loads(content)
     except (ValueError, RecursionError) as error:
         raise _unreadable(file, str(error)) from error
     try:

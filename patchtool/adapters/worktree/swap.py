@@ -1,29 +1,24 @@
-"""Replace files of a worktree by rename, keeping permissions and owner."""
+"""Replace files of a worktree by rename, keeping permissions and owner; no link is followed on the way to them."""
 
 from __future__ import annotations
 
-import shutil
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
-from patchtool.adapters.files import stage, staged_name, sync_folder
+from patchtool.adapters.folders import Folder, opened, staged
 from patchtool.adapters.worktree.bytecode import remove_stale_bytecode
 from patchtool.adapters.worktree.installed import RecordEntry, update_record
 from patchtool.domain.errors import EnvironmentFault, RefusedError
 from patchtool.domain.objects import blob_id
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
+    from collections.abc import Iterator, Mapping
 
     from patchtool.adapters.worktree.records import FileChange, FileStep
     from patchtool.adapters.worktree.worktree import Worktree
+    from patchtool.domain.package import Package
 
-
-def stage_file(file: Path, content: bytes, mode: int) -> None:
-    """Write a file's next content beside it, with its owner and attributes; on disk when this returns."""
-    file.parent.mkdir(parents=True, exist_ok=True)
-    stage(file, content, mode, like=file if file.exists() else file.parent)
+_BYTECODE = "__pycache__"
 
 
 def change_files(worktree: Worktree, steps: tuple[FileStep, ...], contents: Mapping[str, bytes | None]) -> list[str]:
@@ -45,34 +40,32 @@ def change_files(worktree: Worktree, steps: tuple[FileStep, ...], contents: Mapp
             came to be so meanwhile.
         EnvironmentFault: What is on disk is not what was written.
     """
-    for step in steps:
-        refuse_linked_folder(worktree, step.path)
-    ids = {step.path: disk_id(worktree, step.path) for step in steps}
-    if edited := [step.path for step in steps if ids[step.path] not in (step.before.content, step.after.content)]:
-        raise RefusedError(
-            f"edited since it was patched: {', '.join(edited)}",
-            hint="save your edit elsewhere and undo it in the file, then run it again",
+    with opened(worktree.base) as base:
+        tree = _Tree(base, worktree.upstream)
+        if edited := [s.path for s in steps if tree.id(s.path) not in (s.before.content, s.after.content)]:
+            raise RefusedError(
+                f"edited since it was patched: {', '.join(edited)}",
+                hint="save your edit elsewhere and undo it in the file, then run it again",
+            )
+        changed = [step for step in steps if tree.differs(step)]
+        _stage(tree, changed, contents)
+        for step in steps:
+            if step in changed:
+                _change_file(tree, step)
+            else:
+                tree.discard(step.path)
+            if step.created and not step.after.content:
+                tree.remove_empty_folders(step.path)
+        names = {worktree.upstream.installed(step.path): step for step in steps}
+        update_record(
+            base,
+            worktree.upstream,
+            {name: (RecordEntry(*step.before.record), RecordEntry(*step.after.record)) for name, step in names.items()},
+            {name: step.record_line for name, step in names.items()},
         )
-    changed = [s for s in steps if ids[s.path] != s.after.content or _has_other_mode(worktree, s)]
-    _stage(worktree, changed, contents)
-    for step in steps:
-        file = worktree.on_disk(step.path)
-        if step not in changed:
-            staged_name(file).unlink(missing_ok=True)
-        else:
-            _change_file(worktree, step)
-        if step.created and not step.after.content:
-            _remove_empty_folders(file.parent, worktree.package)
-    names = {worktree.upstream.installed(step.path): step for step in steps}
-    update_record(
-        worktree.base,
-        worktree.upstream,
-        {name: (RecordEntry(*step.before.record), RecordEntry(*step.after.record)) for name, step in names.items()},
-        {name: step.record_line for name, step in names.items()},
-    )
-    for folder in {worktree.on_disk(step.path).parent for step in changed}:
-        if folder.is_dir():
-            sync_folder(folder)
+        for step in changed:
+            with suppress(FileNotFoundError), tree.folder(step.path) as (folder, _):
+                folder.sync()
     return [step.path for step in changed]
 
 
@@ -82,70 +75,98 @@ def has_new_mode(worktree: Worktree, change: FileChange) -> bool:
     return change.mode_after is not None and file.exists() and file.stat().st_mode & 0o777 == change.mode_after
 
 
-def _has_other_mode(worktree: Worktree, step: FileStep) -> bool:
-    file = worktree.on_disk(step.path)
-    sets = step.before.mode != step.after.mode and step.after.content
-    return bool(sets) and file.exists() and file.stat().st_mode & 0o777 != step.after.mode
+class _Tree:
+    """The files of an open tree, by path in the git layout."""
+
+    def __init__(self, base: Folder, package: Package) -> None:
+        self._base = base
+        self._package = package
+
+    @contextmanager
+    def folder(self, path: str, *, create: bool = False) -> Iterator[tuple[Folder, str]]:
+        """Hold the folder of a file open; gives the file's name in it, too."""
+        inside, _, name = self._package.installed(path).rpartition("/")
+        with self._base.inner(inside, create=create) as folder:
+            yield folder, name
+
+    def id(self, path: str) -> str:
+        """The blob id of the bytes on disk; empty where there is no file."""
+        with suppress(FileNotFoundError), self.folder(path) as (folder, name):
+            return _id(folder, name)
+        return ""
+
+    def differs(self, step: FileStep) -> bool:
+        """Whether a file has other bytes, or other permissions, than after a step."""
+        if self.id(step.path) != step.after.content:
+            return True
+        if not step.after.content or step.before.mode == step.after.mode:
+            return False
+        with self.folder(step.path) as (folder, name):
+            status = folder.status(name)
+        return status is not None and status.st_mode & 0o777 != step.after.mode
+
+    def discard(self, path: str) -> None:
+        """Remove a file's next content, if it was written."""
+        with suppress(FileNotFoundError), self.folder(path) as (folder, name):
+            folder.remove(staged(name))
+
+    def remove_empty_folders(self, path: str) -> None:
+        """Remove the folders of a file that is gone, up to one that has other files; bytecode of it is no file."""
+        inside, top = self._package.installed(path).rpartition("/")[0], self._package.name
+        while inside != top and inside:
+            above, _, name = inside.rpartition("/")
+            with suppress(FileNotFoundError), self._base.inner(above) as outer:
+                with outer.inner(name) as folder:
+                    if not {*folder.names()} <= {_BYTECODE}:
+                        return
+                    folder.remove_folder(_BYTECODE)
+                outer.remove_folder(name)
+            inside = above
 
 
-def _change_file(worktree: Worktree, step: FileStep) -> None:
-    file = worktree.on_disk(step.path)
-    refuse_linked_folder(worktree, step.path)
-    if disk_id(worktree, step.path) != step.before.content:
-        raise RefusedError(f"{step.path} was edited while it was being patched", hint="run it again")
-    if step.after.content:
-        staged_name(file).replace(file)
-    else:
-        file.unlink()
-    if disk_id(worktree, step.path) != step.after.content:
-        raise EnvironmentFault(f"{file} does not have the bytes that were written", hint="check the disk")
-    remove_stale_bytecode(file)
+def _change_file(tree: _Tree, step: FileStep) -> None:
+    with tree.folder(step.path) as (folder, name):
+        if _id(folder, name) != step.before.content:
+            raise RefusedError(f"{step.path} was edited while it was being patched", hint="run it again")
+        if step.after.content:
+            folder.rename(staged(name), name)
+        else:
+            folder.remove(name)
+        if _id(folder, name) != step.after.content:
+            fault = f"{folder.path / name} does not have the bytes that were written"
+            raise EnvironmentFault(fault, hint="check the disk")
+        remove_stale_bytecode(folder, name)
 
 
-def _stage(worktree: Worktree, steps: list[FileStep], contents: Mapping[str, bytes | None]) -> None:
+def _stage(tree: _Tree, steps: list[FileStep], contents: Mapping[str, bytes | None]) -> None:
     """Stage every content before the first file changes: a full disk is found in time."""
-    files = [worktree.on_disk(step.path) for step in steps]
     try:
-        for file, step in zip(files, steps):
+        for step in steps:
             if (content := contents[step.path]) is not None:
-                _stage_content(file, content, step)
+                with tree.folder(step.path, create=not step.before.content) as (folder, name):
+                    stage_file(folder, name, content, step)
     except OSError:
-        for file in files:
-            with suppress(OSError):
-                staged_name(file).unlink()
+        for step in steps:
+            with suppress(OSError, RefusedError):
+                tree.discard(step.path)
         raise
 
 
-def _stage_content(file: Path, content: bytes, step: FileStep) -> None:
+def stage_file(folder: Folder, name: str, content: bytes, step: FileStep) -> None:
     """Stage the link that a file was, if it still leads to these bytes, else the bytes."""
-    target = file.parent / step.after.link
-    if step.after.link and target.is_file() and blob_id(target.read_bytes()) == step.after.content:
-        staged_name(file).unlink(missing_ok=True)
-        staged_name(file).symlink_to(step.after.link)
+    if step.after.link and blob_id(folder.read(step.after.link) or b"") == step.after.content:
+        folder.remove(staged(name))
+        folder.link(step.after.link, staged(name))
     else:
-        stage_file(file, content, step.after.mode)
+        folder.stage(name, content, step.after.mode)
 
 
-def refuse_linked_folder(worktree: Worktree, path: str) -> None:
-    """Refuse a path that leads through a link, which somebody may have put there since the write was planned."""
-    for folder in worktree.on_disk(path).parents:
-        if folder == worktree.base:
-            return
-        if folder.is_symlink():
-            raise RefusedError(
-                f"{path} is reached through the symlink {folder}",
-                hint="replace the symlink by the folder, then run it again",
-            )
+def _id(folder: Folder, name: str) -> str:
+    content = folder.read(name)
+    return "" if content is None else blob_id(content)
 
 
 def disk_id(worktree: Worktree, path: str) -> str:
     """The blob id of the bytes on disk; empty where there is no file."""
     raw = worktree.raw(path)
     return "" if raw is None else blob_id(raw)
-
-
-def _remove_empty_folders(folder: Path, package: Path) -> None:
-    """Remove the folders of a file that was created, up to one that has other files; bytecode of it is no file."""
-    while folder != package and folder.is_dir() and {entry.name for entry in folder.iterdir()} <= {"__pycache__"}:
-        shutil.rmtree(folder)
-        folder = folder.parent

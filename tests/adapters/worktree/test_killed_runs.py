@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import pytest
 
-from patchtool.adapters.files import staged_name
+from patchtool.adapters.folders import staged
 from patchtool.adapters.worktree import applied_state, open_worktree, read_applied, recover, swap, unapply, write
 from patchtool.domain.errors import EnvironmentFault, ExitCode, RefusedError
 from patchtool.emulation import PACKAGE as SGLANG
@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from patchtool.adapters.folders import Folder
     from patchtool.adapters.worktree import Worktree
+    from patchtool.adapters.worktree.records import FileStep
     from tests.adapters.worktree.conftest import Lab
 
 
@@ -132,11 +134,11 @@ def test_write_to_a_full_disk_restores_every_file(lab: Lab, monkeypatch: pytest.
     before = snapshot(root)
     real = swap.stage_file
 
-    def full(file: Path, content: bytes, mode: int) -> None:
-        if file.name == B.rpartition("/")[2]:
-            staged_name(file).write_bytes(content[:3])
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(file))
-        real(file, content, mode)
+    def full(folder: Folder, name: str, content: bytes, step: FileStep) -> None:
+        if name == B.rpartition("/")[2]:
+            (folder.path / staged(name)).write_bytes(content[:3])
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), name)
+        real(folder, name, content, step)
 
     monkeypatch.setattr("patchtool.adapters.worktree.swap.stage_file", full)
     with pytest.raises(EnvironmentFault) as caught:
