@@ -162,7 +162,9 @@ def _stopped(session: Session) -> StoppedRebase:
 
 def _refuse_stopped(session: Session) -> None:
     stopped = read_stopped(session.store, session.project.root)
-    if stopped is not None:
+    if stopped is not None and not stopped.tip and not ConflictCheckout(Path(stopped.work)).exists():
+        remove_stopped(session.store, session.project.root)  # it ended before there was anything to resolve
+    elif stopped is not None:
         where = f" at {stopped.patch}" if stopped.patch else ""
         raise RefusedError(
             f"a rebase to {Release.parse(stopped.to)} is stopped{where}, in {stopped.work}",

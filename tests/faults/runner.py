@@ -57,17 +57,17 @@ class Bench:
         shutil.rmtree(self._template, ignore_errors=True)
         self.world.create()
         for argv in scenario.before:
-            self._must(argv)
+            self._must(argv, 0)
         scenario.prepare(self.world)
         shutil.copytree(self.world.folder, self._template, symlinks=True)
         self.old = self.world.snapshot()
-        ended = self._must(scenario.argv)
+        ended = self._must(scenario.argv, scenario.code)
         self.new = self.world.snapshot()
         self.calls = ended.calls
 
-    def _must(self, argv: tuple[str, ...]) -> Ended:
+    def _must(self, argv: tuple[str, ...], code: int) -> Ended:
         ended = self.injector.run(partial(self.world.run, *argv))
-        if ended.code:
+        if ended.code != code:
             raise AssertionError(f"{argv}: {ended}")
         return ended
 
@@ -83,7 +83,7 @@ class Bench:
 
     def _after_the_run(self, fault: Fault, ended: Ended) -> Verdict | None:
         """Its exit code is right, and an error leaves nothing behind."""
-        if ended.code in (0, 1):
+        if ended.code in (0, 1, self.scenario.code):
             missing = _differs(*map(_without_state_folder, (self._known(self.world.snapshot()), self.new)))
             return Verdict("wrong", f"exit {ended.code}, but {missing}") if missing else None
         if ended.code in DIED:
@@ -109,7 +109,7 @@ class Bench:
         """It does what it should have done, and leaves nothing of the first run."""
         again = self.injector.run(partial(self.world.run, *self.scenario.argv))
         after = self.world.snapshot()
-        if again.code and not (self.scenario.once and not _differs(after, self.new)):
+        if again.code != self.scenario.code and not (self.scenario.once and not _differs(after, self.new)):
             return Verdict("stuck", f"the same run again: exit {again.code}: {again.text[-300:]}")
         if extra := sorted(after.keys() - self.new.keys()):
             return Verdict("litter", ", ".join(extra))

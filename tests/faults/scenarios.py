@@ -88,6 +88,13 @@ class World:
             return int(ended.code or 0)
         return 0
 
+    def must(self, *arguments: str, code: int = 0) -> None:
+        """Run one verb in a process of its own."""
+        script = "import sys; from pathlib import Path; from tests.faults.scenarios import World\n"
+        script += f"sys.exit(World(Path({str(self.folder)!r})).run(*{arguments!r}))"
+        done = subprocess.run([sys.executable, "-B", "-c", script], check=False, capture_output=True, text=True)
+        assert done.returncode == code, done.stdout + done.stderr
+
     def snapshot(self) -> Snapshot:
         """Everything that a user sees: files with modes, and refs, index and state of git repositories."""
         seen: Snapshot = {}
@@ -158,6 +165,7 @@ class Scenario:
         prepare: Further preparation, by hand.
         look: The verb that is run after the fault; it must find the old state or the new one.
         recovers: Whether `look` writes to what the fault hit, so that the old or new state is there after it.
+        code: The exit code of an undisturbed run.
         once: Whether a second run refuses what the first one has done.
         resumed: The part of the world that `look` leaves to the same run again: the folder of a rebase that stopped.
     """
@@ -168,6 +176,7 @@ class Scenario:
     prepare: Callable[[World], object] = lambda _: None
     look: tuple[str, ...] = ("status",)
     recovers: bool = True
+    code: int = 0
     once: bool = False
     resumed: str = ""
 
@@ -183,28 +192,61 @@ def _edit_patch(world: World) -> None:
 
 def _diff(world: World) -> None:
     """A change of one line, as a diff beside the project."""
-    new = SOURCE.replace("total = len(rows)", "total = len(rows) + 1")
-    lines = unified_diff(SOURCE.splitlines(True), new.splitlines(True), f"a/{CACHE}", f"b/{CACHE}")
-    (world.folder / "change.diff").write_text("".join(lines))
+    diff = _unified(CACHE, SOURCE, SOURCE.replace("total = len(rows)", "total = len(rows) + 1"))
+    (world.folder / "change.diff").write_text(diff)
+
+
+def _unified(path: str, old: str, new: str) -> str:
+    return "".join(unified_diff(old.splitlines(True), new.splitlines(True), f"a/{path}", f"b/{path}"))
+
+
+def _text_patch(world: World) -> None:
+    """A text patch that a rebase to 1.2 stops at; it changes another file, too."""
+    folder = world.project / "patches/text"
+    folder.mkdir()
+    changed = {POOL: FILES[POOL].replace("len(rows)", "len(rows) + 1"), CACHE: FILES[CACHE] + "spare = 0\n"}
+    (folder / "text.patch").write_text("".join(_unified(path, FILES[path], new) for path, new in changed.items()))
+    (folder / "patch.toml").write_text('title = "text"\nauthor = "Test <test@example.org>"\n')
+    (world.project / "patches/series").write_text("text\ndense\ntracking\npool\n")
+    world.must("refresh")
+
+
+def _stopped_rebase(world: World) -> None:
+    _text_patch(world)
+    world.must("rebase", "--to", "1.2", "--work", "work", code=3)
+    assert "<<<<<<<" in (world.folder / "work" / POOL).read_text()
 
 
 def _resolved_conflict(world: World) -> None:
     """A rebase that stopped at a text patch, and what a person made of the conflict."""
-    old = FILES[POOL].splitlines(keepends=True)
-    new = FILES[POOL].replace("len(rows)", "len(rows) + 1").splitlines(keepends=True)
-    folder = world.project / "patches/text"
-    folder.mkdir()
-    (folder / "text.patch").write_text("".join(unified_diff(old, new, f"a/{POOL}", f"b/{POOL}")))
-    (folder / "patch.toml").write_text('title = "text"\nauthor = "Test <test@example.org>"\n')
-    (world.project / "patches/series").write_text("text\ndense\ntracking\npool\n")
-    for argv, code in ((("refresh",), 0), (("rebase", "--to", "1.2", "--work", "work"), 3)):
-        places = ("-C", str(world.project), "--store", str(world.folder / "store"))
-        command = [sys.executable, "-B", "-m", "patchtool", *places, "--find-links", str(world.folder / "links"), *argv]
-        assert subprocess.run(command, cwd=world.folder, check=False, capture_output=True).returncode == code
-    conflict = world.folder / "work" / POOL
-    assert "<<<<<<<" in conflict.read_text()
-    conflict.write_text(FILES[POOL].replace("len(rows)", "len(rows) + spare + 1"))
+    _stopped_rebase(world)
+    (world.folder / "work" / POOL).write_text(FILES[POOL].replace("len(rows)", "len(rows) + spare + 1"))
     subprocess.run(["git", "add", POOL], cwd=world.folder / "work", check=True)
+
+
+def _next_upstream(world: World) -> None:
+    """The checkout has fetched the next release."""
+    tag = "refs/tags/v1.1"
+    fetch = ["git", "fetch", "-q", str(world.folder / "upstream.git"), f"{tag}:{tag}"]
+    subprocess.run(fetch, cwd=world.checkout, check=True)
+
+
+def _rebased_before(world: World) -> None:
+    """The checkout has the series on the next release, as it was before an edit."""
+    _next_upstream(world)
+    world.must("rebase", "--to", "v1.1", *CHECKOUT)
+    _edit_patch(world)
+    world.must("apply", *CHECKOUT)
+
+
+def _fork(world: World) -> None:
+    """Two patches of a fork, with quilt's list of them."""
+    folder = world.folder / "fork"
+    folder.mkdir()
+    (folder / "series").write_text("one.patch\ntwo.patch\n")
+    for name, path in (("one", CACHE), ("two", POOL)):
+        diff = _unified(path, FILES[path], FILES[path] + f"{name} = 0\n")
+        (folder / f"{name}.patch").write_text(f"From: Test <test@example.org>\nSubject: {name}\n\n---\n{diff}")
 
 
 def _matrix(world: World) -> None:
@@ -219,13 +261,28 @@ OUTPUT = ("--output", "build/tree")
 MATRIX = '[[rows]]\npatches = [[], ["dense"]]\ntiers = ["static"]\nreleases = ["pin"]\n'
 GO_ON = ("rebase", "--continue")
 END = ("rebase", "--abort")
+SKIP = ("rebase", "--skip")
 SCENARIOS = (
     Scenario("rebase", ("rebase", "--to", "1.1"), STORED),
     Scenario("rebase that fetches", ("rebase", "--to", "1.1"), (("refresh",),)),
     Scenario("rebase to a commit", ("rebase", "--to", "{git}@v1.1"), STORED),
     Scenario("rebase that goes on", GO_ON, (("fetch", "1.0", "1.2"),), _resolved_conflict, once=True, resumed="work"),
     Scenario("rebase that ends", END, (("fetch", "1.0", "1.2"),), _resolved_conflict, once=True, resumed="work"),
+    Scenario(
+        "rebase that stops",
+        ("rebase", "--to", "1.2", "--work", "work"),
+        (("fetch", "1.0", "1.2"),),
+        _text_patch,
+        code=3,
+        once=True,
+    ),
+    Scenario("rebase that skips", SKIP, (("fetch", "1.0", "1.2"),), _stopped_rebase, once=True, resumed="work"),
     Scenario("refresh", ("refresh",), (*STORED,), _edit_patch),
+    Scenario("import", ("import", "fork"), STORED, _fork),
+    Scenario("series move", ("series", "move", "pool", "--before", "dense"), STORED),
+    Scenario("series drop", ("series", "drop", "dense", "--with-dependents"), STORED, once=True),
+    Scenario("series split", ("series", "split", "text", "--off", f"extra={CACHE}"), STORED, _text_patch, once=True),
+    Scenario("init", ("init", "--release", "1.0", "made"), STORED, once=True),
     Scenario("new", ("new", "extra"), STORED, once=True),
     Scenario("new from a diff", ("new", "extra", "--from", "change.diff"), STORED, _diff, once=True),
     Scenario("first fetch", ("fetch", "1.0")),
@@ -238,6 +295,7 @@ SCENARIOS = (
         _edit_patch,
         recovers=False,
     ),
+    Scenario("export builds", ("export", "wheel", "oci", "--output", "build/export"), STORED, recovers=False),
     Scenario("test", ("test", "--tier", "static"), STORED, _matrix),
     Scenario("apply output", ("apply", *OUTPUT), STORED, recovers=False),
     Scenario("apply output again", ("apply", *OUTPUT), (*STORED, ("apply", *OUTPUT)), _edit_patch, recovers=False),
@@ -256,6 +314,22 @@ SCENARIOS = (
         ("apply", "--replace", "--onto", "main", *CHECKOUT),
         (*STORED, ("apply", "--onto", "main", *CHECKOUT)),
         _edit_patch,
+        look=("status", *CHECKOUT),
+        recovers=False,
+    ),
+    Scenario(
+        "rebase of a checkout",
+        ("rebase", "--to", "v1.1", *CHECKOUT),
+        (*STORED, ("apply", *CHECKOUT)),
+        _next_upstream,
+        look=("status", *CHECKOUT),
+        recovers=False,
+    ),
+    Scenario(
+        "rebase of a checkout again",
+        ("rebase", "--to", "v1.1", *CHECKOUT),
+        (*STORED, ("apply", *CHECKOUT)),
+        _rebased_before,
         look=("status", *CHECKOUT),
         recovers=False,
     ),
