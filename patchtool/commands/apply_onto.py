@@ -20,6 +20,7 @@ from patchtool.adapters.git.series_branch import (
     series_below,
     tree_id,
 )
+from patchtool.adapters.worktree import Worktree
 from patchtool.adapters.worktree.moving import move_branch
 from patchtool.domain.errors import ExitCode, InputError, RefusedError
 from patchtool.domain.report import OutputTree, Report, UpstreamReport

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -321,17 +322,22 @@ def test_commits_are_signed_where_the_persons_git_signs_and_stay_as_they_are(
     assert git(clone, "rev-parse", "mine") == tip
 
 
-def test_git_that_dies_while_it_is_written_to_is_told(
-    upstream: SmallUpstream, clone: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_git_that_dies_while_it_is_written_to_is_told(upstream: SmallUpstream, clone: Path, tmp_path: Path) -> None:
+    assert upstream.run("apply", "--tree", str(clone), "--onto", "patched", "--dry-run").code == 0
     folder = tmp_path / "programs"
     folder.mkdir()
     program = folder / "git"
     # GitPython keeps this git running, and gives it one name after another.
-    program.write_text(f'#!/bin/sh\ncase "$*" in *" cat-file --batch-check") exit 0;; esac\nexec {GIT} "$@"\n')
+    program.write_text(f'#!/bin/sh\ncase "$GIT_DIR$*" in /*" cat-file --batch"*) exit 0;; esac\nexec {GIT} "$@"\n')
     program.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
-    done = upstream.run("apply", "--tree", str(clone), "--onto", "patched")
-    assert done.code == 4
-    assert "ended too early" in done.err or "GitPython cannot commit" in done.err
+    places = ("-C", str(upstream.project), "--store", str(upstream.folder / "store"))
+    done = subprocess.run(
+        [sys.executable, "-m", "patchtool", *places, "apply", "--tree", str(clone), "--onto", "patched"],
+        env={**os.environ, "PATH": f"{folder}:{os.environ['PATH']}"},
+        capture_output=True,
+        check=False,
+        text=True,
+    )
+    assert done.returncode == 4
+    assert "ended too early" in done.stderr or "GitPython cannot commit" in done.stderr
     assert git(clone, "branch", "--list", "patched") == ""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from patchtool.adapters.files import LOCK_TIMEOUT
@@ -63,7 +62,7 @@ def move_branch(worktree: Worktree, branch: PreparedBranch, *, keep: bool, lock_
             plan = PlannedTransition(Transition(work, (), head, head), journal.applied(), {}, ())
         keeping = (BranchStep(f"{HEADS}{kept}", "", branch.before),) if kept else ()
         steps = (*keeping, BranchStep(ref, branch.before, branch.tip))
-        change_worktree(current, journal, plan._replace(transition=replace(plan.transition, branches=steps)))
+        change_worktree(current, journal, plan._replace(transition=plan.transition._replace(branches=steps)))
     return kept
 
 
