@@ -9,6 +9,7 @@ from patchtool.domain.documents import Survey as SurveyDocument
 from patchtool.domain.patch import Candidate, Change, GoalEvidence, Judgement, PatchInfo, PatchReport, Site
 from patchtool.domain.release import Release
 from patchtool.domain.report import Report
+from patchtool.domain.sibling_sites import SiblingSite
 from patchtool.domain.state import Proof, State
 from patchtool.domain.survey import Survey, SurveyedRelease
 
@@ -66,6 +67,13 @@ def judged(state: State, *, evil: str = "", proof: Proof = Proof.NONE) -> Judgem
     )
 
 
+def candidate(patch: str, column: int, evil: str) -> SiblingSite:
+    """Code that looks like a patch's defect, on another line of each release."""
+    return SiblingSite(
+        patch, f"looks wrong{evil}", f"python/{evil.strip('/')}.py", column + 5, f"A.f{evil}", f"x = 1{evil}"
+    )
+
+
 def surveyed(
     states: Mapping[str, Sequence[State]], *, evil: str = "", proofs: Mapping[tuple[str, int], Proof] | None = None
 ) -> Report:
@@ -81,7 +89,8 @@ def surveyed(
             for name, row in states.items()
         )
         diffs = {p.info.name: diff(f"{p.info.name}{evil}") for p in reports if p.judgement.changes}
-        rows.append(SurveyedRelease(Release(f"0.5.{column + 10}"), reports, diffs))
+        sites = tuple(candidate(name, column, evil) for name in states) if evil else None
+        rows.append(SurveyedRelease(Release(f"0.5.{column + 10}"), reports, diffs, sites))
     notes = (f"a note of the run{evil}",) if evil else ()
     return Report("survey", kind="survey", notes=notes, survey=Survey(tuple(rows)))
 

@@ -5,9 +5,11 @@ import re
 import pytest
 
 from patchtool.cli.reports.markdown import survey_markdown
+from patchtool.cli.reports.survey_siblings import likenesses
 from patchtool.cli.reports.survey_summary import headline, ranges, sentences
 from patchtool.cli.reports.survey_table import survey_text
 from patchtool.domain.report import Report
+from patchtool.domain.sibling_sites import SiblingSite
 from patchtool.domain.state import Proof, State
 from patchtool.domain.survey import Survey
 from tests.cli.surveys import A, C, L, calm, document, hostile, large, surveyed, troubled
@@ -62,6 +64,48 @@ def test_landed_release_is_the_one_after_the_last_revert() -> None:
 def test_dispute_does_not_change_the_landed_release() -> None:
     report = surveyed({"a": (A, L, L)}, proofs={("a", 2): Proof.DISPUTES})
     assert said(report)[1] == "Landed: a by v0.5.11, after v0.5.10."
+
+
+def searched(*lines: list[int], fixed: int = 0) -> Report:
+    """A survey of releases with the same code on these lines; on one of them the series fixes it."""
+    report = surveyed({"a": (A,) * len(lines)})
+    assert report.survey is not None
+    rows = [
+        row._replace(siblings=tuple(SiblingSite("a", "is wrong", "b.py", n, "f", "x = 1", n == fixed) for n in found))
+        for row, found in zip(report.survey.releases, lines)
+    ]
+    return report._replace(survey=Survey(tuple(rows)))
+
+
+@pytest.mark.parametrize(
+    ("lines", "fixed", "expected"),
+    [
+        (([3], [4], [4]), 0, [(4, "v0.5.10 to v0.5.12")]),
+        (([3], [], [4]), 0, [(4, "v0.5.10, v0.5.12")]),
+        (([3, 7], [3], [3]), 0, [(3, "v0.5.10 to v0.5.12"), (7, "v0.5.10")]),
+        (([3], [4], [5]), 5, [(4, "v0.5.10 to v0.5.11")]),
+        (([], [], []), 0, []),
+    ],
+)
+def test_candidates_are_listed_once_with_the_releases_that_have_them(
+    lines: tuple[list[int], ...], fixed: int, expected: list[tuple[int, str]]
+) -> None:
+    found = likenesses(document(searched(*lines, fixed=fixed)))
+    assert [(site["line"], releases) for each in found for site, releases in each.candidates] == expected
+
+
+@pytest.mark.parametrize(
+    ("report", "expected"),
+    [
+        (searched([]), "0 places look like a defect: candidates, and nobody has shown that one is.\n"),
+        (
+            searched([3, 4], fixed=3),
+            "1 place looks like a defect: candidates, and nobody has shown that one is. The search also found 1 place",
+        ),
+    ],
+)
+def test_text_says_what_candidates_are(report: Report, expected: str) -> None:
+    assert expected in text(report)
 
 
 def test_ranges_join_consecutive_releases() -> None:
