@@ -10,6 +10,8 @@ if TYPE_CHECKING:
 
     Resolved = Callable[["TextChange", Any], Sequence["Resolution"]]
     """Reads how conflicts of a change on a tree, which is of ``ports.Tree``, were resolved."""
+    Between = Sequence[tuple[str, Any]]
+    """Releases, oldest first: their names, and their trees, of ``ports.Tree``."""
 
 REGULAR = "100644"
 """Git's mode of a plain file."""
@@ -161,6 +163,7 @@ class TextSource:
         read: Reads the change.
         read_later: Reads what later patches do to its files.
         resolved: Reads the recorded resolutions of the change's conflicts on a tree; they are asked for after one.
+        between: The releases that are known between the patch's and the one that it is carried to; asked for after one.
     """
 
     def __init__(
@@ -169,11 +172,13 @@ class TextSource:
         read: Callable[[], TextChange],
         read_later: Callable[[], Sequence[LaterChange]] = _no_later,
         resolved: Resolved | None = None,
+        between: Between = (),
     ) -> None:
         self.key = key
         self._read = read
         self._read_later = read_later
         self._resolved = resolved
+        self.between = between
 
     def change(self) -> TextChange:
         """Read the change."""
@@ -189,11 +194,15 @@ class TextSource:
 
     def __reduce__(self) -> tuple[Callable[..., TextSource], tuple[object, ...]]:
         """Give a worker the changes themselves: to find them, the series is rendered on its base."""
-        return known_source, (self.key, self.change(), self.later(), self._resolved)
+        return known_source, (self.key, self.change(), self.later(), self._resolved, self.between)
 
 
 def known_source(
-    key: str, change: TextChange, later: Sequence[LaterChange] = (), resolved: Resolved | None = None
+    key: str,
+    change: TextChange,
+    later: Sequence[LaterChange] = (),
+    resolved: Resolved | None = None,
+    between: Between = (),
 ) -> TextSource:
     """Make the source of a change that is at hand."""
-    return TextSource(key, lambda: change, lambda: later, resolved)
+    return TextSource(key, lambda: change, lambda: later, resolved, between)

@@ -21,9 +21,11 @@ from patchtool.domain.text_patch import (
     TextChange,
     TextSource,
 )
+from patchtool.domain.trees import entries_of
 from patchtool.textual.carry_change import carry_change
 from patchtool.textual.carry_entry import CarriedEntry
 from patchtool.textual.decision import decide
+from patchtool.textual.earlier import developed_further_in
 
 _NO_BASE = "a text patch is carried from the release that it was made for, which is not at hand here"
 
@@ -48,7 +50,9 @@ class TextKind:
         try:
             judgement = _carried(change, tree, info.text)
             needs_person = judgement.state in (State.CONFLICT, State.OBSOLETE)
-            return (_as_resolved(info.text, tree) if needs_person else None) or judgement
+            if not needs_person:
+                return judgement
+            return _as_resolved(info.text, tree) or _landed_earlier(change, info.text, tree, release) or judgement
         except Exception as error:  # noqa: BLE001 -- upstream's code must not end a run that is about other patches, too
             text = f"{type(error).__name__}: {error}"
             return Judgement(State.CRASHED, "carry-failed", text, trace=traceback.format_exc())
@@ -91,6 +95,26 @@ def _as_resolved(source: TextSource, tree: Tree) -> Judgement | None:
         if found.state.changes_tree:
             return found.with_state(State.DRIFTED, "resolution-carried", f"{told}; what it became was carried here")
     return None
+
+
+def _landed_earlier(change: TextChange, source: TextSource, tree: Tree, release: Release | None) -> Judgement | None:
+    """That a release in between has the change, and upstream developed it further; None where that is in doubt."""
+    found: tuple[str, Tree, Judgement] | None = None
+    since = ""
+    seen = None
+    for name, earlier in source.between:
+        files = entries_of(earlier, [file.path for file in change.files])
+        if files == seen:
+            continue
+        judgement, seen = _carried(change, earlier), files
+        if judgement.state is State.LANDED:
+            found, since = (name, earlier, judgement), ""
+        elif found and not since:
+            since = name
+    if found is None or not all(developed_further_in(tree, found[1], file) for file in change.files):
+        return None
+    told = f"landed in {found[0]}; its code changed since, in {since or release or 'this tree'}"
+    return found[2]._replace(reason="landed-earlier", detail=told, notes=(told,), searched_tree=True)
 
 
 def _decided(carried: Sequence[tuple[str, CarriedFile]]) -> Judgement:

@@ -24,6 +24,7 @@ from patchtool.workflow.session import Session
 if TYPE_CHECKING:
     from patchtool.adapters.git.resolutions import Resolutions
     from patchtool.domain.ports import Tree
+    from patchtool.domain.text_patch import Between
 
 
 def prepared(
@@ -36,11 +37,13 @@ def prepared(
         release: The release, where known.
         patches: The patches of the series; all by default.
     """
-    return with_recorded_locations(bound(session, patches), session.project.lock, release)
+    return with_recorded_locations(bound(session, patches, release), session.project.lock, release)
 
 
-def bound(session: Session, patches: Sequence[PatchInfo] | None = None) -> tuple[PatchInfo, ...]:
-    """The series with the sources of its text patches."""
+def bound(
+    session: Session, patches: Sequence[PatchInfo] | None = None, release: Release | None = None
+) -> tuple[PatchInfo, ...]:
+    """The series with the sources of its text patches, and the releases that the store has before the one at hand."""
     chosen = tuple(session.project.patches if patches is None else patches)
     if not any(info.is_text for info in chosen):
         return chosen
@@ -52,20 +55,39 @@ def bound(session: Session, patches: Sequence[PatchInfo] | None = None) -> tuple
         digest.update(f"{info.name} {info.digest}\n".encode())
     later = _later_digests(session)
     known = recorded_resolutions(session.store.git)
+    between = {
+        base: _between(session, base, release) for base in {base_of(session, info) for info in chosen if info.is_text}
+    }
     return tuple(
-        _bound(session, info, f"{keys[info.name]} {later[info.name]}".strip(), known.get(info.name))
+        _bound(
+            session,
+            info,
+            f"{keys[info.name]} {later[info.name]}".strip(),
+            known.get(info.name),
+            between[base_of(session, info)],
+        )
         if info.is_text
         else info
         for info in chosen
     )
 
 
-def _bound(session: Session, info: PatchInfo, others: str, known: Resolutions | None) -> PatchInfo:
+def _between(session: Session, base: Release, release: Release | None) -> Between:
+    """The releases of the index that the store has between two, oldest first."""
+    if release is None or release.commit or base.commit or release <= base:
+        return ()
+    names = [each for each in session.store.releases() if base < each < release]
+    stored = session.store.stored(names) if names else {}
+    return [(str(each), session.store.tree(stored[each].commit)) for each in names if each in stored]
+
+
+def _bound(session: Session, info: PatchInfo, others: str, known: Resolutions | None, between: Between) -> PatchInfo:
     base = base_of(session, info)
-    key = " ".join([base.key, others, *([known.key] if known else [])])
+    names = [f"{name} {tree.commit}" for name, tree in between]
+    key = " ".join([base.key, others, *([known.key] if known else []), *names])
     read = partial(_change_of, session, base, info.name)
     read_later = partial(_later_changes, session, base, info.name)
-    return info._replace(text=TextSource(key, read, read_later, known.of if known else None))
+    return info._replace(text=TextSource(key, read, read_later, known.of if known else None, between))
 
 
 def _later_digests(session: Session) -> dict[str, str]:

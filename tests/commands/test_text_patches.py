@@ -308,6 +308,42 @@ def test_a_patch_that_does_not_apply_is_a_conflict_in_gits_words(upstream: Small
     assert upstream.run("apply", "--output", str(upstream.folder / "out")).code == 3
 
 
+STEPS = "def steps(a):\n    x = one(a)\n    old_check(x)\n    y = two(a)\n    return x, y\n"
+CHECKED = STEPS.replace("old_check(x)", "check_limit(x, limit=table)")
+FURTHER = CHECKED.replace("(x, limit=table)", "(x, limit=table_of(x))")
+TAKEN_BACK = STEPS.replace("old_check(x)", "old_check(x, strict=True)")
+
+
+@pytest.mark.parametrize(
+    ("now", "fetched", "state"),
+    [
+        (FURTHER, True, "landed"),
+        (FURTHER, False, "conflict"),
+        (TAKEN_BACK, True, "conflict"),
+    ],
+)
+def test_a_release_in_between_shows_that_a_patch_landed(
+    upstream: SmallUpstream, tmp_path: Path, now: str, fetched: bool, state: str
+) -> None:
+    without_semantic(upstream)
+    versions = {"1.0": STEPS, "1.1": CHECKED + "\n\nMORE = 1\n", "1.2": now}
+    for version, text in versions.items():
+        publish(upstream, version, {CACHE: File(SOURCE.encode()), f"{ROOT}steps.py": File(text.encode())})
+    upstream.pin("1.0")
+    change = Kind({"steps.py": File(STEPS.encode())}, {"steps.py": File(CHECKED.encode())})
+    add_patch(upstream, "check", diff_of(change, tmp_path / "made"))
+    assert upstream.run("refresh").code == 0
+    if fetched:
+        assert upstream.run("fetch", "1.1").code == 0
+    status = upstream.run("status", "--on", "1.2", "--json")
+    assert status.states()["check"] == state
+    told = upstream.run("status", "--on", "1.2").out
+    assert ("landed in v1.1; its code changed since, in v1.2" in told) is (state == "landed"), told
+    if state == "landed":
+        assert upstream.run("rebase", "--to", "1.2").code == 0
+        assert upstream.run("status", "--json").states()["check"] == "landed"
+
+
 def test_both_sides_changed_is_a_conflict_and_nothing_is_written(every_kind: SmallUpstream) -> None:
     files = files_before()
     files[f"{ROOT}conf.toml"] = File(files[f"{ROOT}conf.toml"].data.replace(b'"1"', b'"3"'))
