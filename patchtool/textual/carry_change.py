@@ -1,4 +1,4 @@
-"""Carry all files of a text patch to a tree, into files that upstream renamed too."""
+"""Carry all files of a text patch to a tree, into files that upstream renamed or moved their code to, too."""
 
 from __future__ import annotations
 
@@ -8,12 +8,15 @@ from patchtool.domain.text_patch import REGULAR, CarryOutcome
 from patchtool.domain.trees import entries_of, renames_of
 from patchtool.textual.carry_entry import CarriedEntry, carry_entry
 from patchtool.textual.later import landed_with_later
+from patchtool.textual.moved_code import new_homes
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from patchtool.domain.ports import Tree
     from patchtool.domain.text_patch import FileChange, TextChange, TextSource
+
+_MOST_TOLD = 3
 
 
 class CarriedChange(NamedTuple):
@@ -22,7 +25,7 @@ class CarriedChange(NamedTuple):
     Args:
         files: Each change, with the path that its file has in the tree, and what became of it.
         there: Mode and bytes of these files in the tree, before and after the change, where they exist.
-        moved: New paths of files that upstream renamed, by old path.
+        moved: New paths of files that upstream renamed, or took the code out of that the patch changes, by old path.
         by_path: Whether what became of them depends on the paths and the bytes of these files only.
     """
 
@@ -46,13 +49,30 @@ def carry_change(change: TextChange, tree: Tree, source: TextSource | None = Non
     moved = {path: renamed[path] for path in missing if path in renamed}
     there |= entries_of(tree, moved.values())
     carried = []
+    searched = False
+    taken = {path for file in change.files for path in (file.path, *moved.values())}
     for file in change.files:
         home = moved.get(file.source_path, "")
         entry = carry_entry(file, there, home)
         entry = entry if source is None else _as_left(file, entry, there, home, source)
+        if not home and not file.old_path and entry.file.outcome is CarryOutcome.OBSOLETE:
+            searched, homes = True, new_homes(file, tree)
+            if len(homes) == 1 and homes[0] not in taken:
+                home = moved[file.source_path] = homes[0]
+                taken.add(home)
+                there |= entries_of(tree, homes)
+                entry = carry_entry(file, there, home)
+            elif homes:
+                entry = _in_doubt(entry, homes)
         carried.append((file._replace(path=home or file.path), entry))
     by_modes = any(file.base_mode != file.patched_mode for file in change.files)
-    return CarriedChange(tuple(carried), there, moved, not by_modes and not missing)
+    return CarriedChange(tuple(carried), there, moved, not by_modes and not missing and not searched)
+
+
+def _in_doubt(entry: CarriedEntry, homes: Sequence[str]) -> CarriedEntry:
+    told = f"its code may be in {', '.join(homes[:_MOST_TOLD])} by now"
+    file = entry.file._replace(outcome=CarryOutcome.CONFLICT, reason="moved-elsewhere", detail=told)
+    return entry._replace(file=file)
 
 
 def _as_left(

@@ -76,9 +76,11 @@ def _carried(change: TextChange, tree: Tree, source: TextSource | None = None) -
     carried = carry_change(change, tree, source)
     decided = _decided([(file.path, entry.file) for file, entry in carried.files])
     judgement = _with_changes(decided, carried.files, carried.there)
-    if carried.moved and judgement.state is State.APPLIED:
-        detail = ", ".join(f"{old} is {new} by now" for old, new in carried.moved.items())
+    detail = ", ".join(f"{old} is {new} by now" for old, new in carried.moved.items())
+    if detail and judgement.state is State.APPLIED:
         judgement = judgement.with_state(State.DRIFTED, "target-moved", detail)
+    elif detail and judgement.state is State.DRIFTED:
+        judgement = judgement._replace(detail=f"{judgement.detail}; {detail}")
     # The key of a kept judgement has the files' bytes: what depends on modes or on other files is about this tree only.
     return judgement._replace(goals=_hunks(carried.files), searched_tree=not carried.by_path)
 
