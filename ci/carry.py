@@ -26,32 +26,59 @@ from typing import NamedTuple
 
 import tomlkit
 
-from patchtool.domain.text_patch import CarriedFile, CarryOutcome, FileChange, LaterChange
-from patchtool.textual.carry import carry_file
-from patchtool.textual.decision import decide
-from patchtool.textual.later import landed_with_later
+from patchtool.domain.objects import blob_id
+from patchtool.domain.patch import PatchInfo
+from patchtool.domain.state import State
+from patchtool.domain.text_patch import FileChange, LaterChange, TextChange, known_source
+from patchtool.textual.kind import TextKind
+from patchtool.workflow.rendering import OverlayTree
 
 
 class Series(NamedTuple):
-    """A package of Debian with its version, the release that it patches, and the one to carry its patches to."""
+    """A package of Debian with its version, the release that it patches, the one to carry to, and some in between."""
 
     package: str
     version: str
     pin: str
     target: str
+    between: tuple[str, ...] = ()
 
 
 SERIES = {
-    "django-3.2": Series("python-django", "3:3.2.25-0+deb12u3", "Django==3.2.25", "Django==4.2.28"),
+    "django-3.2": Series(
+        "python-django", "3:3.2.25-0+deb12u3", "Django==3.2.25", "Django==4.2.28", ("Django==4.0.10", "Django==4.1.13")
+    ),
     "django-2.2": Series("python-django", "2:2.2.28-1~deb11u2", "Django==2.2.28", "Django==3.2.25"),
-    "jinja2": Series("jinja2", "2.11.3-1+deb11u4", "Jinja2==2.11.3", "Jinja2==3.1.6"),
+    "jinja2": Series("jinja2", "2.11.3-1+deb11u4", "Jinja2==2.11.3", "Jinja2==3.1.6", ("Jinja2==3.0.3",)),
     "twisted": Series("twisted", "22.4.0-4+deb12u1", "Twisted==22.4.0", "Twisted==24.11.0"),
-    "aiohttp": Series("python-aiohttp", "3.8.4-1+deb12u1", "aiohttp==3.8.4", "aiohttp==3.11.18"),
-    "tornado": Series("python-tornado", "6.2.0-3+deb12u4", "tornado==6.2", "tornado==6.5.2"),
-    "urllib3": Series("python-urllib3", "1.26.12-1+deb12u4", "urllib3==1.26.12", "urllib3==2.5.0"),
-    "werkzeug": Series("python-werkzeug", "2.2.2-3+deb12u1", "Werkzeug==2.2.2", "Werkzeug==3.1.3"),
+    "aiohttp": Series(
+        "python-aiohttp",
+        "3.8.4-1+deb12u1",
+        "aiohttp==3.8.4",
+        "aiohttp==3.11.18",
+        ("aiohttp==3.9.5", "aiohttp==3.10.11"),
+    ),
+    "tornado": Series(
+        "python-tornado", "6.2.0-3+deb12u4", "tornado==6.2", "tornado==6.5.2", ("tornado==6.3.3", "tornado==6.4.2")
+    ),
+    "urllib3": Series(
+        "python-urllib3",
+        "1.26.12-1+deb12u4",
+        "urllib3==1.26.12",
+        "urllib3==2.5.0",
+        ("urllib3==2.0.7", "urllib3==2.2.3"),
+    ),
+    "werkzeug": Series(
+        "python-werkzeug",
+        "2.2.2-3+deb12u1",
+        "Werkzeug==2.2.2",
+        "Werkzeug==3.1.3",
+        ("Werkzeug==2.3.8", "Werkzeug==3.0.6"),
+    ),
     "pillow": Series("pillow", "9.4.0-1.1+deb12u1", "Pillow==9.4.0", "Pillow==11.1.0"),
-    "gunicorn": Series("gunicorn", "20.1.0-6+deb12u1", "gunicorn==20.1.0", "gunicorn==23.0.0"),
+    "gunicorn": Series(
+        "gunicorn", "20.1.0-6+deb12u1", "gunicorn==20.1.0", "gunicorn==23.0.0", ("gunicorn==21.2.0", "gunicorn==22.0.0")
+    ),
     "cryptography": Series("python-cryptography", "38.0.4-3+deb12u1", "cryptography==38.0.4", "cryptography==43.0.0"),
     "setuptools": Series("setuptools", "66.1.1-1+deb12u2", "setuptools==66.1.1", "setuptools==78.1.1"),
 }
@@ -105,6 +132,7 @@ def prepare(name: str, cache: Path) -> Path:
     """Make a repository with the branches `pin`, `series` (a commit for each patch) and `target`."""
     folder = cache / "repositories" / name
     if (folder / ".git" / "ready").exists():
+        _between(folder, SERIES[name], cache)
         return folder
     origin, debian, target = fetch(SERIES[name], cache)
     shutil.rmtree(folder, ignore_errors=True)
@@ -130,7 +158,25 @@ def prepare(name: str, cache: Path) -> Path:
         elif patch:
             print(f"{name}: {patch[0]} does not apply to its own upstream")
     (folder / ".git" / "ready").touch()
+    _between(folder, SERIES[name], cache)
     return folder
+
+
+def _between(folder: Path, series: Series, cache: Path) -> None:
+    """Make a branch of each release in between."""
+    for requirement in series.between:
+        branch = _branch(requirement)
+        if git(folder, "rev-parse", "-q", "--verify", branch, check=False).returncode:
+            archive = sdist(requirement, cache)
+            git(folder, "checkout", "-q", "-f", "--detach", "pin")
+            unpack(archive, folder)
+            commit(folder, requirement)
+            git(folder, "branch", branch)
+            git(folder, "checkout", "-q", "-f", "series")
+
+
+def _branch(requirement: str) -> str:
+    return f"between/{requirement.partition('==')[2]}"
 
 
 def git_am(folder: Path) -> tuple[int, int, float]:
@@ -189,54 +235,69 @@ def changes(folder: Path, blobs: Blobs) -> list[tuple[str, list[FileChange]]]:
     return found
 
 
-def carry(folder: Path, diffs: Path | None, *, verbose: bool) -> tuple[dict[str, CarryOutcome], float]:
-    """The outcome of each patch, carried onto what those before it left; and the CPU time in seconds."""
+class Files:
+    """The tree of a branch."""
+
+    def __init__(self, folder: Path, blobs: Blobs, branch: str) -> None:
+        self._folder, self._blobs, self._branch = folder, blobs, branch
+
+    def read(self, path: str) -> bytes | None:
+        return self._blobs.read(f"{self._branch}:{path}")
+
+    def blob_ids(self, paths: Iterable[str]) -> dict[str, str]:
+        return {path: blob_id(data) for path in paths if (data := self.read(path)) is not None}
+
+    def containing(self, word: str) -> list[str]:
+        found = git(self._folder, "grep", "-lwF", "-e", word, self._branch, "--", "*.py", check=False).stdout.decode()
+        return sorted(line.partition(":")[2] for line in found.splitlines())
+
+
+def carry(folder: Path, diffs: Path | None, *, verbose: bool) -> tuple[dict[str, State], float]:
+    """The state of each patch on what those before it left, and the CPU time in seconds, that of git included."""
     blobs = Blobs(folder)
-    tree: dict[str, bytes | None] = {}
-    outcomes: dict[str, CarryOutcome] = {}
+    target = Files(folder, blobs, "target")
+    contents: dict[str, bytes | None] = {}
+    states: dict[str, State] = {}
+    between = [(each, Files(folder, blobs, _branch(each))) for each in SERIES[folder.name].between]
+    start = _cpu()
     patches = changes(folder, blobs)
-    start = time.process_time()
     for number, (title, files) in enumerate(patches, 1):
-        carried: list[tuple[str, CarriedFile]] = []
-        for file in files:
-            if file.path not in tree:
-                tree[file.path] = blobs.read(f"target:{file.path}")
-            later = (LaterChange(name, o) for name, all_ in patches[number:] for o in all_ if o.path == file.path)
-            carried.append((file.path, _carried(file, later, tree[file.path])))
-        decision = decide(carried)
-        outcomes[title] = decision.outcome
+        paths = {file.path for file in files}
+        later = [LaterChange(name, o) for name, others in patches[number:] for o in others if o.path in paths]
+        source = known_source("", TextChange(tuple(files)), later, None, between)
+        info = PatchInfo(title, title, "", "", (), source_file=title, text=source)
+        tree = OverlayTree(target, dict(contents))
+        judgement = TextKind().judge(info, tree, None)
+        states[title] = judgement.state
         if verbose:
-            print(f"  {decision.outcome.value:10} {title}  {decision.reason} {decision.detail}"[:200])
-        if decision.outcome.changes_file:
-            for path, file in carried:
-                if diffs is not None and file.data != tree[path]:
-                    _write(diffs / folder.name / title, path, tree[path], file.data)
-                tree[path] = file.data
-    elapsed = time.process_time() - start
-    for path, data in tree.items():
-        before = blobs.read(f"target:{path}")
+            print(f"  {judgement.state.value:10} {title}  {judgement.reason} {judgement.detail}"[:200])
+        for path, data in judgement.contents.items():
+            if diffs is not None:
+                _write(diffs / folder.name / title, path, tree.read(path), data)
+        contents |= judgement.contents
+    elapsed = _cpu() - start
+    for path, data in contents.items():
+        before = target.read(path)
         if path.endswith(".py") and data is not None and before is not None and data != before and _parses(before):
             ast.parse(data)
-    return outcomes, elapsed
+    return states, elapsed
 
 
-def _carried(file: FileChange, later: Iterable[LaterChange], target: bytes | None) -> CarriedFile:
-    carried = carry_file(file, target)
-    if carried.outcome in (CarryOutcome.EXACT, CarryOutcome.LANDED):
-        return carried
-    return landed_with_later(file, later, target) or carried
+def _cpu() -> float:
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.process_time() + children.ru_utime + children.ru_stime
 
 
-def verdicts(outcomes: Mapping[str, CarryOutcome], labels: Mapping[str, str]) -> Counter[str]:
+def verdicts(outcomes: Mapping[str, State], labels: Mapping[str, str]) -> Counter[str]:
     """Count the outcomes that are right, refused and wrong by what a person found."""
     return Counter(_verdict(outcomes[title], label) for title, label in labels.items())
 
 
-def _verdict(outcome: CarryOutcome, label: str) -> str:
-    said = "applies" if outcome.changes_file else outcome.value
+def _verdict(state: State, label: str) -> str:
+    said = "applies" if state.changes_tree else state.value
     if said == label:
         return "right"
-    return "refused" if outcome in (CarryOutcome.CONFLICT, CarryOutcome.OBSOLETE) else "wrong"
+    return "refused" if state in (State.CONFLICT, State.OBSOLETE) else "wrong"
 
 
 def _parses(data: bytes) -> bool:
@@ -278,7 +339,7 @@ def main() -> int:
         conflicts, empty, theirs = git_am(folder)
         outcomes, ours = carry(folder, options.diffs, verbose=options.v)
         counts, judged = Counter(outcomes.values()), verdicts(outcomes, labels.get(name, {}))
-        mine, landed = counts[CarryOutcome.CONFLICT] + counts[CarryOutcome.OBSOLETE], counts[CarryOutcome.LANDED]
+        mine, landed = counts[State.CONFLICT] + counts[State.OBSOLETE], counts[State.LANDED]
         told = ", ".join(f"{judged[verdict]} {verdict}" for verdict in ("right", "refused", "wrong") if judged)
         figures = f"{len(outcomes):7} {conflicts:6} {mine:5} {landed:7} {empty:5} {ours / theirs:6.2f}"
         print(f"{name:12} {figures}  {told}".rstrip())
