@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import types
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from patchtool.emulation.upstream import import_srt
+from patchtool.emulation.upstream import import_srt, parameters_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -144,7 +143,7 @@ class BatchFactory:
             "spec_algorithm": self._algorithm,
             **fields,
         }
-        names = inspect.signature(self._classes.ForwardBatch.__init__).parameters
+        names = parameters_of(self._classes.ForwardBatch.__init__)
         batch = self._classes.ForwardBatch(**{name: value for name, value in values.items() if name in names})
         for name in values.keys() - names.keys():
             setattr(batch, name, values[name])

@@ -85,14 +85,17 @@ class DeviceMapping(TorchFunctionMode):  # type: ignore[misc]
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Run ``func`` with devices mapped."""
-        options = dict(kwargs or {})
+        options = kwargs or {}
         if options.get("pin_memory"):
-            options["pin_memory"] = False
+            options = {**options, "pin_memory": False}
         if options.get("device") is not None:
-            options["device"] = map_device(options["device"])
+            options = {**options, "device": map_device(options["device"])}
         # an int among the positional arguments is a size, not a device
-        mapped = [map_device(arg) if isinstance(arg, (str, torch.device)) else arg for arg in args]
-        out = func(*mapped, **options)
+        for arg in args:
+            if isinstance(arg, (str, torch.device)):
+                args = [map_device(arg) if isinstance(arg, (str, torch.device)) else arg for arg in args]
+                break
+        out = func(*args, **options)
         return out.clone() if func in _MOVES and out is args[0] else out
 
 

@@ -64,10 +64,13 @@ class ModuleOverlay(MetaPathFinder):
                 raise EnvironmentFault(f"{name} was loaded from {loaded.__file__} instead of the patched file")
 
 
+_IMPORTERS: dict[str, set[str]] = {}
+
+
 @contextmanager
 def record_imports() -> Iterator[Mapping[str, set[str]]]:
-    """Record which modules import each module that is imported in the block."""
-    importers: dict[str, set[str]] = {}
+    """Record which modules import each module that is imported in the block, or was in an earlier one."""
+    importers = _IMPORTERS
     original = builtins.__import__
 
     def recording_import(name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0) -> Any:  # noqa: A002

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from patchtool.emulation.overlay import record_imports, unload
+from patchtool.emulation.overlay import ModuleOverlay, record_imports, unload
 from patchtool.emulation.upstream import commit_function, srt_member
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
 BACKEND_MODULES = (
     "configs.mamba_utils",
@@ -47,8 +49,29 @@ def preload_upstream(replaced: Sequence[str], drives: str = "backends") -> tuple
     """
     with warnings.catch_warnings(), record_imports() as importers:
         warnings.simplefilter("ignore")
-        for name in (*BACKEND_MODULES, "runtime_context", *(SCHEDULER_MODULES if drives == "scheduler" else ())):
+        for name in _modules(drives):
             srt_member(name, "")
         with suppress(ImportError, AttributeError):  # reported by the test that calls it
             commit_function()
     return unload(replaced, importers)
+
+
+def import_overlay(overlay: Path, tree: Path, drives: str) -> None:
+    """Import the modules that were unloaded once more, with those of an overlay.
+
+    Args:
+        overlay: The changed files, in the tree's layout.
+        tree: The folder that holds ``sglang/``.
+        drives: What the tests run, ``backends`` or ``scheduler``.
+    """
+    sys.meta_path.insert(0, ModuleOverlay(overlay, tree))
+    with warnings.catch_warnings(), record_imports():
+        warnings.simplefilter("ignore")
+        for name in _modules(drives):
+            srt_member(name, "")
+        with suppress(ImportError, AttributeError):  # reported by the test that calls it
+            commit_function()
+
+
+def _modules(drives: str) -> tuple[str, ...]:
+    return (*BACKEND_MODULES, "runtime_context", *(SCHEDULER_MODULES if drives == "scheduler" else ()))

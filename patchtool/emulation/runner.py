@@ -7,6 +7,7 @@ import sys
 import time
 import traceback
 import warnings
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from patchtool.emulation.overlay import ModuleOverlay
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 _FRAMES = 3
 
 
-def run_test(tree: Path, overlay: Path, file: Path, function: str) -> dict[str, object]:
+def run_test(tree: Path, overlay: Path, file: Path, function: str, since: str = "") -> dict[str, object]:
     """Run a test function.
 
     Args:
@@ -28,10 +29,11 @@ def run_test(tree: Path, overlay: Path, file: Path, function: str) -> dict[str, 
         overlay: The patched files, in the tree's layout; empty for the pristine release.
         file: The test's file.
         function: The name of the function.
+        since: The module that was imported last before the test; none for a process of its own.
 
     Returns:
         ``outcome``, ``seconds``, ``detail``, ``numbers``, ``looked_at``: stub attributes without reference that
-        upstream looked up, and ``loaded``: the files of the tree that were imported, relative to it.
+        upstream looked up, and ``loaded``: the files of the tree that were imported since, relative to it.
     """
     finder = ModuleOverlay(overlay, tree)
     sys.meta_path.insert(0, finder)
@@ -58,13 +60,20 @@ def run_test(tree: Path, overlay: Path, file: Path, function: str) -> dict[str, 
         "seconds": time.monotonic() - started,
         "numbers": dict(NUMBERS),
         "looked_at": sorted(f"{module}.{name}" for module, names in ACCESSED_STUBS.items() for name in names),
-        "loaded": loaded_files(tree, overlay),
+        "loaded": loaded_files(tree, overlay, since=since),
     }
 
 
-def loaded_files(*roots: Path) -> list[str]:
-    """List the files of all imported modules that are below one of these folders, relative to it, sorted."""
-    files = {str(getattr(module, "__file__", "")) for module in list(sys.modules.values())}
+def loaded_files(*roots: Path, since: str = "") -> list[str]:
+    """List the files of imported modules that are below one of these folders, relative to it, sorted.
+
+    Args:
+        roots: The folders.
+        since: Leave out this module and all that were imported before it. A fork that looks at those copies the pages
+            of memory that they are on.
+    """
+    recent = takewhile(lambda name: name != since, reversed(sys.modules))
+    files = {str(getattr(sys.modules[name], "__file__", "")) for name in list(recent)}
     prefixes = [f"{root}/" for root in roots]
     return sorted({file[len(prefix) :] for prefix in prefixes for file in files if file.startswith(prefix)})
 

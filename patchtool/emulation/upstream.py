@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import inspect
+from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
 ROOT = "sglang.srt"
 T = TypeVar("T")
@@ -44,9 +45,15 @@ def srt_member(name: str, member: str) -> Any:
     return getattr(module, member, None)
 
 
+@cache
+def parameters_of(function: Callable[..., object]) -> Mapping[str, inspect.Parameter]:
+    """The parameters of a function or class."""
+    return inspect.signature(function).parameters
+
+
 def call_supported(function: Callable[..., T], /, **arguments: object) -> T:
     """Call a function with those of the arguments that its signature has."""
-    parameters = inspect.signature(function).parameters
+    parameters = parameters_of(function)
     if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
         return function(**arguments)
     return function(**{name: value for name, value in arguments.items() if name in parameters})

@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from patchtool.emulation.overlay import ModuleOverlay
+from patchtool.emulation.overlay import ModuleOverlay, record_imports, unload
 from patchtool.emulation.runner import describe
 from patchtool.emulation.upstream import UnsupportedReleaseError
 
@@ -42,10 +42,11 @@ def cached_on_pristine(name: str, compute: Callable[[], Any]) -> Any:
 
 
 def _remove_overlays() -> None:
+    """Unload what was imported with an overlay, so that it is imported from the tree."""
     for overlay in [finder for finder in sys.meta_path if isinstance(finder, ModuleOverlay)]:
-        if imported := overlay.files.keys() & sys.modules.keys():
-            raise RuntimeError(f"{min(imported)} was imported from the overlay before")
         sys.meta_path.remove(overlay)
+        with record_imports() as importers:
+            unload(overlay.files, importers)
 
 
 def _compute(cached: Path, compute: Callable[[], Any]) -> None:

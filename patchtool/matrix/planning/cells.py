@@ -93,9 +93,11 @@ def ablation_cells(
     patches meet, and their number grows with the square.
 
     A test that drives the scheduler takes seconds to start. It runs only on the patches it needs, and on those without
-    one of them.
+    one of them. The tests of a patch that is not applied here, because it has landed or is absent, have the same colour
+    on every subset: that they run on none and on all of the series is up to ``proof_cells``.
     """
     applied = series.applied
+    tests = [test for test in tests if not test.owner or test.owner in applied]
     sizes = [size for size in range(len(applied) + 1) if size <= 1 or len(applied) - size <= _MOST_LEFT_OUT]
     subsets = [subset for size in sizes for subset in combinations(applied, size)]
     quick = [test for test in tests if test.drives is Subsystem.BACKENDS]

@@ -1,7 +1,9 @@
-"""A process that imports a tree once and runs cells in forks of itself; ``local`` starts it.
+"""A process that imports a tree once, and forks of it that run cells; ``local`` starts it.
 
-It reads JSON lines from stdin and answers each with one. The first describes the tree, every other one is a cell. It
-runs on the cells' interpreter, so it may import nothing but the standard library, the emulation and what is as small.
+The imports take seconds and a cell takes a fraction of one. The first process imports what all cells need, a branch of
+it adds what a subsystem needs, a branch of that adds the files of one overlay, and each cell is a fork of such a
+branch. All answer messages on channels. They run on the cells' interpreter, so this may import nothing but the standard
+library, the emulation and what is as small.
 """
 
 from __future__ import annotations
@@ -11,12 +13,17 @@ import json
 import os
 import select
 import signal
+import socket
 import sys
+import tempfile
 import time
+from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from patchtool import DISTRIBUTION
+from patchtool.matrix.running.channel import Channel
 from patchtool.matrix.running.own_time import OwnTime
 
 if TYPE_CHECKING:
@@ -38,56 +45,72 @@ _LARGEST_FILE = 4 << 30
 _OUTCOMES = ("passed", "failed", "error", "skipped", "timeout")
 
 
-def main(prepare: Callable[[Message], str] | None = None, run: Callable[[Message], Reply] | None = None) -> int:
-    """Serve until stdin ends.
+def main(prepare: Callable[[Message], str] | None = None, run: Callable[[Message], Reply] | None = None) -> NoReturn:
+    """Serve the channel that is this process's stdin until it is closed.
 
     Args:
-        prepare: Imports what every cell needs; returns why that failed, or nothing.
+        prepare: Imports what the cells of a setup need; returns why that failed, or nothing.
         run: Runs one cell in this process.
     """
-    prepare, run = prepare or _prepare, run or _run
     _end_with_parent()
-    # what upstream prints must not mix with the replies
-    replies = os.fdopen(os.dup(sys.stdout.fileno()), "w", buffering=1)
-    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-    setup = json.loads(sys.stdin.readline())
-    started = time.monotonic()
-    fault = prepare(setup)
-    _send(replies, {"ready": not fault, "detail": fault, "seconds": time.monotonic() - started})
-    if fault:
-        return 1
-    for line in sys.stdin:
-        job = json.loads(line)
-        _send(replies, _run_in_fork(job, run) if setup["fork"] else run(job))
+    channel = Channel(socket.socket(fileno=os.dup(sys.stdin.fileno())))
+    with Path(os.devnull).open() as nothing:
+        os.dup2(nothing.fileno(), sys.stdin.fileno())
+    code = _serve(channel, prepare or _prepare, run or _run)
+    os._exit(code)  # Python's own end frees what was imported, one copied page after another
+
+
+def _serve(channel: Channel, prepare: Callable[[Message], str], run: Callable[[Message], Reply]) -> int:
+    """Answer one message after another; a branch is a fork that goes on with a setup and a channel of its own."""
+    while (message := channel.receive()) is not None:
+        if "branch" in message:
+            if os.fork():
+                os.close(message["file"])
+                _reap()
+                continue
+            _end_with_parent()
+            channel.close()
+            channel = Channel(socket.socket(fileno=message["file"]))
+            channel.send({"pid": os.getpid()})
+        if setup := message.get("setup") or message.get("branch"):
+            started = time.monotonic()
+            fault = prepare(setup)
+            seconds = time.monotonic() - started
+            channel.send({"ready": not fault, "detail": fault, "seconds": seconds, "loaded": _IMPORTED.files})
+            if fault:
+                return 1
+        elif job := message.get("job"):
+            channel.send(_run_in_fork(job, run, channel) if job["fork"] else run(job))
     return 0
 
 
-def _send(replies: TextIO, reply: Reply) -> None:
-    replies.write(json.dumps(reply) + "\n")
+def _reap() -> None:
+    """Let go of branches that have ended."""
+    with suppress(ChildProcessError):
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+
+
+@dataclass
+class _Imported:
+    """What was imported before the cells.
+
+    Attributes:
+        files: The files of the tree, relative to it.
+        last: The module that was imported last.
+    """
+
+    files: list[str] = field(default_factory=list)
+    last: str = ""
+
+
+_IMPORTED = _Imported()
 
 
 def _prepare(setup: Message) -> str:
     """Import what every cell needs, without a tensor operation: the threads it starts would not survive a fork."""
     try:
-        import torch
-
-        torch.set_num_threads(1)
-        from patchtool.emulation import (
-            decoding,  # noqa: F401  every fork needs them
-            runner,  # noqa: F401  every fork needs them
-        )
-        from patchtool.emulation.install import install_emulation
-
-        install_emulation(Path(setup["tree"]))
-        if setup["drives"] == "scheduler":
-            from patchtool.emulation.serving.install import install_server_emulation
-
-            install_server_emulation()
-        if setup["fork"]:
-            from patchtool.emulation.preload import preload_upstream
-
-            preload_upstream(setup["replaced"], setup["drives"])
-            gc.freeze()  # a collection in a fork would copy every page
+        _STEPS[setup["step"]](setup)
     except ModuleNotFoundError as error:
         return f"{error.name} is not installed, and this release imports it{_INSTALL_HINTS.get(error.name or '', '')}"
     except Exception as error:  # noqa: BLE001  whatever upstream raises while it is imported is the answer
@@ -95,7 +118,51 @@ def _prepare(setup: Message) -> str:
     return ""
 
 
-def _run_in_fork(job: Message, run: Callable[[Message], Reply]) -> Reply:
+def _prepare_tree(setup: Message) -> None:
+    """Make this process an emulated host, and import the backends of the tree."""
+    import torch
+
+    torch.set_num_threads(1)
+    from patchtool.emulation import (
+        decoding,  # noqa: F401  every fork needs them
+        runner,  # noqa: F401  every fork needs them
+    )
+    from patchtool.emulation.install import install_emulation
+    from patchtool.emulation.serving.install import install_server_emulation
+
+    install_emulation(Path(setup["tree"]))
+    install_server_emulation()
+    if setup["fork"]:
+        _preload({**setup, "drives": "backends"})
+
+
+def _preload(setup: Message) -> None:
+    """Import the modules of a subsystem, except those that differ between overlays."""
+    from patchtool.emulation.preload import preload_upstream
+
+    preload_upstream(setup["replaced"], setup["drives"])
+    gc.freeze()  # a collection in a fork would copy every page
+
+
+def _prepare_overlay(setup: Message) -> None:
+    """Import the rest, with an overlay; where that fails, each cell imports it for itself and reports why."""
+    from patchtool.emulation.preload import import_overlay
+    from patchtool.emulation.runner import loaded_files
+
+    os.environ |= dict.fromkeys(("HOME", "TMPDIR"), str(setup["home"]))
+    os.chdir(setup["home"])
+    tempfile.tempdir = None
+    tree, overlay = Path(setup["tree"]), Path(setup["overlay"])
+    if setup["import"]:
+        import_overlay(overlay, tree, setup["drives"])
+    gc.freeze()
+    _IMPORTED.files, _IMPORTED.last = loaded_files(tree, overlay), next(reversed(sys.modules))
+
+
+_STEPS = {"tree": _prepare_tree, "subsystem": _preload, "overlay": _prepare_overlay}
+
+
+def _run_in_fork(job: Message, run: Callable[[Message], Reply], channel: Channel) -> Reply:
     """Run one cell in a child process, and kill it after its timeout; its own children end with the worker."""
     started = time.monotonic()
     reading, writing = os.pipe()
@@ -104,6 +171,7 @@ def _run_in_fork(job: Message, run: Callable[[Message], Reply]) -> Reply:
         _end_with_parent()
         _limit()
         os.close(reading)
+        channel.close()
         with os.fdopen(writing, "w") as pipe:
             json.dump(run(job), pipe)
         os._exit(0)
@@ -184,8 +252,9 @@ def _read_all(reading: int, own_time: OwnTime, timeout: float) -> bytes | None:
 def _run(job: Message) -> Reply:
     from patchtool.emulation.runner import run_test
 
-    return run_test(Path(str(job["tree"])), Path(str(job["overlay"])), Path(str(job["file"])), str(job["function"]))
+    tree, overlay, file = (Path(str(job[name])) for name in ("tree", "overlay", "file"))
+    return run_test(tree, overlay, file, str(job["function"]), _IMPORTED.last)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

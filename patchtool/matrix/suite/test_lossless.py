@@ -1,4 +1,4 @@
-"""Speculative decoding gives exactly the tokens of plain decoding.
+"""Speculative decoding gives exactly the tokens of plain decoding by the unmodified release.
 
 These tests cover the handling of states, not kernels or drafts: both sides use the same reference kernels, and drafts
 are tokens of the baseline with a random first error. The release's own code chooses the steps to commit and track where
@@ -9,9 +9,8 @@ it can be called; the number ``committed_by`` names what ran.
 
 from __future__ import annotations
 
-from functools import cache
-
 from patchtool.emulation.decoding import SpeculativeDecoding, decode_greedily
+from patchtool.emulation.serving.pristine import cached_on_pristine
 from patchtool.emulation.testing import assert_equal, assert_same_tokens, matrix_test, record
 
 PROMPTS = ((3, 9, 27, 17, 5), (11, 2, 60, 33, 8, 1, 44), (50, 41, 7))
@@ -20,9 +19,9 @@ PADDED = (4,)
 """Captured batch sizes without that of the three requests, so that every batch is padded."""
 
 
-@cache
 def baseline() -> list[list[int]]:
-    return decode_greedily(PROMPTS, COUNT + 8)
+    tokens: list[list[int]] = cached_on_pristine("greedy decoding", lambda: decode_greedily(PROMPTS, COUNT + 8))
+    return tokens
 
 
 def speculate(*, graph: bool, sizes: tuple[int, ...] = ()) -> SpeculativeDecoding:

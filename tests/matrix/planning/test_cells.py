@@ -65,3 +65,9 @@ def test_cell_ids_are_unique_and_readable(series: SeriesStates) -> None:
     assert len(set(ids)) == len(ids)
     assert ids[0] == f"{RELEASE}/emulated/pristine/t"
     assert ids[-1] == f"{RELEASE}/emulated/one+two/u"
+
+
+def test_ablation_leaves_out_the_tests_of_patches_that_change_nothing(series: SeriesStates) -> None:
+    tests = [a_test(f"{name}::t", owner=name) for name in series.states]
+    assert {cell.test.owner for cell in ablation_cells(series, tests)} == {"one", "two"}
+    assert {cell.test.owner for cell in proof_cells(series, tests)} == {"one", "two", "three", "four"}

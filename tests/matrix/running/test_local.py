@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from patchtool.domain.errors import InputError
+from patchtool.emulation.preload import BACKEND_MODULES
 from patchtool.matrix.cell import Cell, Outcome, Test, Tier
 from patchtool.matrix.options import RunOptions
 from patchtool.matrix.release_trees import ReleaseTrees
@@ -133,6 +134,37 @@ def test_cell_sees_the_files_of_its_subset_only(cell: Any, trees: Any, options: 
     assert found["pristine/body::patched"].detail == "who: got pristine, want patched"
     assert found["one/body::patched"].outcome is Outcome.PASSED
     assert found["pristine/body::pass"].outcome is Outcome.PASSED
+
+
+@pytest.mark.emulated
+def test_loaded_files_are_those_of_the_tree_whether_imported_before_or_by_the_cell(cell: Any, trees: Any) -> None:
+    found = {
+        fork: results([cell("patched"), cell("patched", ("one",))], trees, replace(OPTIONS, fork=fork))
+        for fork in (True, False)
+    }
+    changed = f"python/sglang/srt/{FILE}"
+    for fork in (True, False):
+        assert all(changed in result.loaded for result in found[fork].values())
+    before = {f"python/sglang/srt/{name.replace('.', '/')}.py" for name in BACKEND_MODULES}
+    assert all(before <= {*result.loaded} for result in found[True].values())
+
+
+@pytest.mark.emulated
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        ("raise RuntimeError('at import')", "RuntimeError: at import"),
+        ("import os\nos._exit(7)", "the cell's process ended with 7"),
+        ("import sys\nsys.exit('gone')", "SystemExit: gone"),
+    ],
+)
+def test_module_that_cannot_be_imported_costs_the_cells_that_import_it(
+    cell: Any, trees: Any, text: str, answer: str
+) -> None:
+    trees = replace(trees, overlays={("one",): {f"python/sglang/srt/{FILE}": text.encode()}})
+    found = results([cell("patched", ("one",)), cell("pass", ("one",)), cell("pass")], trees)
+    assert (found["one/body::patched"].outcome, answer in found["one/body::patched"].detail) == (Outcome.ERROR, True)
+    assert found["one/body::pass"].outcome is found["pristine/body::pass"].outcome is Outcome.PASSED
 
 
 @pytest.mark.emulated

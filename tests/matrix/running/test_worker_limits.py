@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import os
+import socket
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from patchtool.matrix.running.channel import Channel
 from patchtool.matrix.running.environment import cell_environment
 
 _WORKER = """
@@ -25,25 +27,23 @@ def run(job):
         answer["detail"] = error.strerror
     return answer
 
-sys.exit(main(lambda setup: "", run))
+main(lambda setup: "", run)
 """
 
 
 def _run(tmp_path: Path, code: str, timeout: float = 60) -> dict[str, Any]:
-    lines = [{"fork": True}, {"code": code, "timeout": timeout}]
+    ours, theirs = socket.socketpair()
     environment = cell_environment(Path(__file__).parents[3], tmp_path, None)
-    done = subprocess.run(
-        [sys.executable, "-c", _WORKER],
-        input="".join(f"{json.dumps(line)}\n" for line in lines),
-        capture_output=True,
-        text=True,
-        env=environment,
-        cwd=tmp_path,
-        check=False,
-    )
-    replies = [json.loads(line) for line in done.stdout.splitlines()]
-    assert len(replies) == 2, done.stderr
-    reply: dict[str, Any] = replies[1]
+    with (
+        theirs,
+        closing(Channel(ours)) as channel,
+        subprocess.Popen([sys.executable, "-c", _WORKER], stdin=theirs.fileno(), env=environment, cwd=tmp_path),
+    ):
+        theirs.close()
+        channel.send({"job": {"code": code, "timeout": timeout, "fork": True}})
+        reply = channel.receive()
+        assert reply is not None
+        channel.close()
     return reply
 
 

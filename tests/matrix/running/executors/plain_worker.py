@@ -12,7 +12,8 @@ from patchtool.matrix.running import worker
 
 def prepare(setup: Mapping[str, Any]) -> str:
     # recorded before the forks: a test that asked for its parent later might get the process that adopted it
-    os.environ.update(WORKER=str(os.getpid()), TASK=str(os.getppid()))
+    os.environ["WORKER"] = str(os.getpid())
+    os.environ.setdefault("TASK", str(os.getppid()))  # that of the first process, not of its branches
     sys.path.insert(0, setup["tree"])
     import sglang
 
@@ -36,4 +37,4 @@ def run(job: Mapping[str, Any]) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    sys.exit(worker.main(prepare, run))
+    worker.main(prepare, run)
