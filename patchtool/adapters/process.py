@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import threading
@@ -13,7 +14,7 @@ from patchtool.adapters.files import held_locks
 from patchtool.domain.errors import EnvironmentFault
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
 _TAIL_LINES = 12
 # Up to the last @: a password may have an unescaped one.
@@ -28,6 +29,10 @@ class ProcessResult(NamedTuple):
     stdout: bytes
     stderr: bytes
     code: int
+
+
+_LINE_END = re.compile(rb"[\r\n]")
+_OVERWRITTEN = re.compile(rb"[^\r\n]*\r")
 
 
 class ProcessFailed(EnvironmentFault):
@@ -59,6 +64,7 @@ def run(
     stdin: bytes | None = None,
     env: Mapping[str, str] | None = None,
     check: bool = True,
+    listen: Callable[[str], None] | None = None,
 ) -> ProcessResult:
     """Run a program and wait for it.
 
@@ -68,26 +74,59 @@ def run(
         stdin: Bytes to feed; None feeds nothing, so that the program cannot wait for the user.
         env: The whole environment; inherited when None.
         check: Whether an exit code other than 0 is a failure; being killed always is.
+        listen: Called on another thread with every line of standard error as it comes, also with those that the next
+            one overwrites, which the result lacks.
 
     Raises:
         ProcessFailed: The program was killed, or its exit code is not 0 and `check` is set.
         EnvironmentFault: The program is not installed.
     """
     try:
-        finished = subprocess.run(
-            argv,
-            cwd=cwd,
-            env=env,
-            input=stdin or b"",
-            capture_output=True,
-            check=False,
-            pass_fds=tuple(held_locks),
-        )
+        with _heard(listen) as (target, said):
+            finished = subprocess.run(
+                argv,
+                cwd=cwd,
+                env=env,
+                input=stdin or b"",
+                stdout=subprocess.PIPE,
+                stderr=target,
+                check=False,
+                pass_fds=tuple(held_locks),
+            )
     except OSError as error:
         raise _not_started(argv, cwd, error) from error
+    stderr = finished.stderr if listen is None else _OVERWRITTEN.sub(b"", bytes(said))
     if finished.returncode < 0 or (check and finished.returncode != 0):
-        raise ProcessFailed(argv, finished.returncode, finished.stderr.strip() or finished.stdout)
-    return ProcessResult(finished.stdout, finished.stderr, finished.returncode)
+        raise ProcessFailed(argv, finished.returncode, stderr.strip() or finished.stdout)
+    return ProcessResult(finished.stdout, stderr, finished.returncode)
+
+
+@contextmanager
+def _heard(listen: Callable[[str], None] | None) -> Iterator[tuple[int, bytearray]]:
+    """What to give a program as standard error, and what it wrote there, which is complete after the block."""
+    said = bytearray()
+    if listen is None:
+        yield subprocess.PIPE, said
+        return
+    reading, writing = os.pipe()
+
+    def read() -> None:
+        with os.fdopen(reading, "rb", 0) as pipe:
+            start = 0
+            while part := pipe.read(1 << 16):
+                said.extend(part)
+                *lines, rest = _LINE_END.split(said[start:])
+                start = len(said) - len(rest)
+                for line in lines:
+                    listen(line.decode(errors="replace"))
+
+    reader = threading.Thread(target=read, daemon=True)
+    reader.start()
+    try:
+        yield writing, said
+    finally:
+        os.close(writing)
+        reader.join()
 
 
 @contextmanager

@@ -31,17 +31,13 @@ def acquire(
         EnvironmentFault: No network and not in the store, or a hash mismatch.
         InputError: There is no such release.
     """
-    pin, project = session.project.pin, session.project.pin.project
-    direct = pin.url if source is None and session.find_links is None and release == pin.release else ""
-    here = local_path(direct) if direct else None
+    project = session.project.pin.project
+    direct = direct_artifact(session, release) if source is None else None
+    here = local_path(direct.url) if direct else None
     if source is None and not session.can_fetch and here is None:
         raise not_in_store(release)
     upstream = source or open_upstream(find_links=here or session.find_links, offline=session.offline)
-    if direct and here is None:
-        filename = unquote(urlsplit(direct).path).rpartition("/")[2]
-        offered = [Artifact(filename, pin.hashes[0], None, direct)]
-    else:
-        offered = upstream.artifacts(project, release)
+    offered = [direct] if direct and here is None else upstream.artifacts(project, release)
     allowed = pinned(offered, hashes) if hashes is not None else offered
     if not allowed:
         raise _no_pinned_artifact(project, release, offered, hashes or ())
@@ -63,6 +59,14 @@ def acquire(
         raise not_in_store(release)
     tell_if_yanked(session, stored)
     return stored
+
+
+def direct_artifact(session: Session, release: Release) -> Artifact | None:
+    """The artifact that the pin names by its URL, for the pinned release; None where there is none to be used."""
+    pin = session.project.pin
+    if not pin.url or session.find_links is not None or release != pin.release:
+        return None
+    return Artifact(unquote(urlsplit(pin.url).path).rpartition("/")[2], pin.hashes[0], None, pin.url)
 
 
 class ArtifactHashes(NamedTuple):

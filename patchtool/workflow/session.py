@@ -126,7 +126,7 @@ class Session:
         source = self.git_source
         reachable = source is not None and (not self.offline or source.url.startswith("file:"))
         url = source.url if source and reachable else None
-        return Store(self.store_path, self.project.package, url)
+        return Store(self.store_path, self.project.package, url, self.progress)
 
     @property
     def git_source(self) -> GitSource | None:

@@ -7,9 +7,10 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from patchtool.adapters.files import locked
-from patchtool.adapters.upstreams import Artifact, Upstream, open_upstream, pinned, sha256_of
+from patchtool.adapters.upstreams import Artifact, Upstream, local_path, open_upstream, pinned, sha256_of
 from patchtool.domain.errors import EnvironmentFault, InputError
 from patchtool.domain.release import Release
+from patchtool.workflow.acquire import direct_artifact
 from patchtool.workflow.session import Session
 
 FOLDER = "artifacts"
@@ -35,12 +36,22 @@ def release_wheels(
         EnvironmentFault: A wheel cannot be downloaded, or does not have the hash that it must have.
     """
     if release.commit:
-        raise InputError(f"{release} is a commit, and only releases have wheels", hint="export another format")
-    folder = session.store.path / FOLDER
-    offline = not session.can_fetch
-    upstream = open_upstream(find_links=folder if offline else session.find_links)
+        tagged = Release.of_tag(release.name)
+        if tagged is None:
+            hint = "patchtool export tarball writes the patched source"
+            raise InputError(f"{release} is a commit, and only releases have wheels", hint=hint)
+        session.remarks.append(
+            f"the wheel is that of {tagged}, which the pin has no hash of; what is patched in it is as in {release}"
+        )
+        release, hashes = tagged, None
+    folder, direct = session.store.path / FOLDER, direct_artifact(session, release)
+    here = local_path(direct.url) if direct else None
+    offline = here is None and not session.can_fetch
+    upstream = open_upstream(find_links=folder if offline else here or session.find_links)
     try:
-        offered = upstream.artifacts(session.project.pin.project, release)
+        offered = (
+            [direct] if direct and not (here or offline) else upstream.artifacts(session.project.pin.project, release)
+        )
     except InputError:
         if not offline:
             raise

@@ -1,11 +1,14 @@
 """``export`` and ``verify``: what is written, compared, refused, signed and reported."""
 
+import hashlib
 import json
 import os
 import shutil
 import subprocess
 import sys
 import tarfile
+from functools import partial
+from http.server import SimpleHTTPRequestHandler
 from pathlib import Path
 
 import pytest
@@ -13,6 +16,7 @@ import pytest
 from patchtool.adapters.export_folder import with_sums, write_export
 from patchtool.domain.errors import EnvironmentFault
 from patchtool.exporters import FORMATS
+from tests.adapters.local_server import LocalServer
 from tests.cli.harness import CliResult
 from tests.commands.small_git import GitUpstream
 from tests.commands.small_upstream import CACHE, SOURCE, Outcome, SmallUpstream
@@ -321,5 +325,39 @@ def test_commit_is_exported_in_every_format_but_wheel(upstream: SmallUpstream, t
     statement = json.loads(files[f"sbom/sglang-1.0+g{commit[:10]}.npu.1.intoto.json"])
     source = statement["predicate"]["buildDefinition"]["resolvedDependencies"][0]
     assert source == {"uri": f"git+{git.url}@{commit}#subdirectory=python", "digest": {"gitCommit": commit}}
+    (upstream.project / "upstream-pin.txt").write_text(pin.partition("  #")[0] + "\n")
     refused = export(upstream, "wheel")
     assert (refused.code, "is a commit, and only releases have wheels" in refused.err) == (2, True)
+    assert "patchtool export tarball" in refused.err
+
+
+@pytest.mark.parametrize("same", [True, False])
+def test_commit_of_a_release_tag_has_the_wheel_of_that_release(
+    upstream: SmallUpstream, tmp_path: Path, *, same: bool
+) -> None:
+    git = GitUpstream(tmp_path / "upstream.git")
+    commit = git.commit({CACHE: SOURCE if same else SOURCE + "# later\n"}, tag="v1.0")
+    pin = f"sglang @ git+{git.url}@{commit}#subdirectory=python  # v1.0\n"
+    (upstream.project / "upstream-pin.txt").write_text(pin)
+    done = export(upstream, "wheel")
+    if same:
+        assert (done.code, "the wheel is that of v1.0" in done.out) == (0, True), done.err
+        assert "sglang-1.0+npu.1-py3-none-any.whl" in read(upstream.folder / "out")
+    else:
+        assert (done.code, "is not the file that the series was rendered on" in done.err) == (2, True)
+
+
+@pytest.mark.parametrize("scheme", ["file", "http"])
+def test_wheel_that_the_pin_names_by_its_url_is_exported(upstream: SmallUpstream, scheme: str) -> None:
+    wheel = upstream.links / "sglang-1.0-py3-none-any.whl"
+    digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
+    upstream.source = ()
+    server = LocalServer(partial(SimpleHTTPRequestHandler, directory=str(upstream.links)))  # type: ignore[arg-type]
+    try:
+        url = wheel.as_uri() if scheme == "file" else f"http://{server.host}/{wheel.name}"
+        (upstream.project / "upstream-pin.txt").write_text(f"sglang @ {url} --hash=sha256:{digest}\n")
+        assert "sglang-1.0+npu.1-py3-none-any.whl" in exported(upstream, "wheel")
+    finally:
+        server.close()
+    again = export(upstream, "wheel", "--offline")
+    assert (again.code, "nothing to do" in again.out) == (0, True), again.err

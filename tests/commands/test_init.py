@@ -97,3 +97,24 @@ def test_first_pin_is_that_of_rebase_also_where_no_index_confirms_it(upstream: S
     (upstream.project / "patchtool.toml").write_text('[upstream]\ndistribution = "sglang"\n')
     assert upstream.run("rebase", "--to", "1.1").code == 0
     assert (made / "upstream-pin.txt").read_bytes() == (upstream.project / "upstream-pin.txt").read_bytes()
+
+
+@pytest.mark.parametrize("name", ["v0.5.13", "0.5.13", "latest", "git+https://example.org/x@main", f"main@{'a' * 40}"])
+def test_name_that_reads_as_a_release_is_no_folder(
+    upstream: SmallUpstream, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    before = sorted(tmp_path.iterdir())
+    refused = upstream.run("init", name)
+    assert refused.code == 2
+    assert f"init --release {name}" in refused.err
+    assert sorted(tmp_path.iterdir()) == before
+
+
+@pytest.mark.parametrize("argv", [("./v1.0",), ("v1.0", "--release", "1.0"), ("2024",)])
+def test_folder_may_have_the_name_of_a_release(
+    upstream: SmallUpstream, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, argv: tuple[str, ...]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert upstream.run("init", *argv).code == 0
+    assert (tmp_path / argv[0] / "upstream-pin.txt").exists()

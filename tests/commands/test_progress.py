@@ -1,12 +1,15 @@
 """Work that may take long says on a terminal what is under way, and how much of it is done; elsewhere nothing."""
 
 import os
+import re
 import subprocess
 import sys
 
 import pytest
 
+from tests.commands.small_git import GitUpstream
 from tests.commands.small_upstream import CACHE, SOURCE, SmallUpstream
+from tests.commands.test_git_upstream import pin
 
 
 @pytest.fixture
@@ -68,3 +71,17 @@ def test_progress_is_shown_on_a_terminal_only(
     for words, terminal in ((argv, False), (("-q", *argv), True)):
         plain = run(releases, *words, terminal=terminal, store=f"plain-{terminal}")
         assert not any(start in plain for start in told)
+
+
+def test_fetch_from_git_says_where_it_is(upstream: SmallUpstream) -> None:
+    served = GitUpstream(upstream.folder / "upstream.git")
+    served.commit({f"python/sglang/file{number}.py": f"number = {number}\n" for number in range(300)}, tag="v1.0")
+    pin(upstream, served)
+    shown = run(upstream, "fetch")
+    lines = shown.split("\r")
+    assert any(line.startswith(f"fetching from {served.url}: 0 of ") for line in lines), shown
+    assert any(
+        re.match(f"fetching from {served.url}, [a-z ]+objects.*: [1-9][0-9]* of [0-9]+ objects", x) for x in lines
+    )
+    assert lines[-1].strip() == ""
+    assert "fetching" not in run(upstream, "fetch", terminal=False, store="plain")

@@ -17,8 +17,8 @@ from tests.faults.injector import build, environment
 REPOSITORY = Path(__file__).parents[2]
 SHARES = 2
 """Processes that pytest-xdist may run side by side; each has its share of the sample."""
-EVERY = 71
-"""Of about 31,000 faults, every so many; it has no divisor in common with the number of kinds of faults."""
+EVERY = 109
+"""Of about 54,000 faults, every so many; it has no divisor in common with the number of kinds of faults."""
 
 
 @pytest.fixture(scope="module")

@@ -8,6 +8,7 @@ the network behind the caller's back, whatever the version of git: a missing obj
 from __future__ import annotations
 
 import os
+import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from patchtool.adapters.git.plumbing import GUARDS, check_git_version
@@ -16,7 +17,7 @@ from patchtool.domain.errors import EnvironmentFault, InputError
 from patchtool.domain.objects import MISSING
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Callable, Collection, Mapping
     from pathlib import Path
 
 NO_BLOBS = "blob:none"
@@ -24,6 +25,7 @@ ONLY_COMMITS = "tree:0"
 ALL_HISTORY = 2**31 - 1
 """The depth that git takes for no limit, in a shallow repository and in a complete one."""
 _NAME = "patchtool"
+_PROGRESS = re.compile(r"(?P<what>\w[\w ]*): +\d+% \((?P<done>\d+)/(?P<total>\d+)\)(?:, (?P<size>[\d.]+ \w+))?")
 _NOT_FILTERED = b"filtering not recognized by server"
 # The variables that `git rev-parse --local-env-vars` lists: they are about the repository of an outer git.
 _LOCAL = frozenset(
@@ -56,10 +58,16 @@ class Remote(NamedTuple):
     Args:
         git_dir: The store's bare repository.
         url: Of the repository, without ``git+``; checked by `patchtool.domain.pin.parse_git_source`.
+        progress: Called with what is under way, how much of it is done, of how much, and of what.
     """
 
     git_dir: Path
     url: str
+    progress: Callable[[str, int, int, str], None] = lambda *_: None
+
+    def __reduce__(self) -> tuple[type[Remote], tuple[Path, str]]:
+        """Leave out whom to tell: another process has no line to write to."""
+        return Remote, (self.git_dir, self.url)
 
     def refs(self, *patterns: str) -> Mapping[str, str]:
         """Look up refs by full name or pattern; of a tag, ``<name>^{}`` is the commit.
@@ -96,12 +104,24 @@ class Remote(NamedTuple):
         return self._fetch((f"--filter={NO_BLOBS}",), ids)
 
     def _fetch(self, options: Collection[str], refspecs: Collection[str]) -> bool:
-        flags = ("--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--no-auto-maintenance")
+        flags = ("--progress", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--no-auto-maintenance")
         stdin = "".join(f"{spec}\n" for spec in sorted(refspecs)).encode()
-        done = self._run("fetch", *flags, *options, "--stdin", _NAME, stdin=stdin)
+        what, count = f"fetching from {redact(self.url)}", len(refspecs)
+        self.progress(what, 0, count, "objects")
+        try:
+            done = self._run("fetch", *flags, *options, "--stdin", _NAME, stdin=stdin, listen=self._listen)
+        finally:
+            self.progress(what, count, count, "objects")
         return _NOT_FILTERED not in done.stderr
 
-    def _run(self, *args: str, stdin: bytes = b"") -> ProcessResult:
+    def _listen(self, line: str) -> None:
+        """Tell how far git says that it is."""
+        if match := _PROGRESS.search(line):
+            size = f", {match['size']}" if match["size"] else ""
+            what = f"fetching from {redact(self.url)}, {match['what'].lower()}{size}"
+            self.progress(what, int(match["done"]), int(match["total"]), "objects")
+
+    def _run(self, *args: str, stdin: bytes = b"", listen: Callable[[str], None] | None = None) -> ProcessResult:
         settings = {
             **GUARDS,
             "protocol.version": "2",  # with the first version, servers refuse single objects
@@ -113,7 +133,9 @@ class Remote(NamedTuple):
         }
         words = [word for key, value in settings.items() for word in ("-c", f"{key}={value}")]
         try:
-            return run(["git", f"--git-dir={self.git_dir}", *words, *args], stdin=stdin, env=_environment())
+            return run(
+                ["git", f"--git-dir={self.git_dir}", *words, *args], stdin=stdin, env=_environment(), listen=listen
+            )
         except ProcessFailed as error:
             raise EnvironmentFault(
                 f"git {args[0]} from {redact(self.url)} failed",

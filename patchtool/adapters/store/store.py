@@ -42,6 +42,7 @@ class Store:
         path: The bare repository, created by the first import.
         package: The package, with the name of its distribution.
         remote_url: Of upstream's git repository, where missing objects of its commits come from; None for nowhere.
+        fetching: Called while they are fetched; see `Remote`.
     """
 
     def __init__(
@@ -49,13 +50,14 @@ class Store:
         path: Path | None,
         package: Package,
         remote_url: str | None = None,
+        fetching: Callable[[str, int, int, str], None] = lambda *_: None,
     ) -> None:
         self.path = (path or default_path()).absolute()
         self.package = package
         # Distributions have the same versions with other files, and the same files in another layout are other commits.
         self._namespace = f"refs/distributions/{normalized(self.project)}/{package.folder}"
         self.git = Git(self.path)
-        self.remote = None if remote_url is None else Remote(self.path, remote_url)
+        self.remote = None if remote_url is None else Remote(self.path, remote_url, fetching)
 
     @property
     def project(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -13,6 +14,7 @@ from patchtool.cli.runtime import path, session, show
 from patchtool.cli.verbs.parameters import Names, Verb
 
 verbs = typer.Typer()
+_COMMIT = re.compile(r"(.+@)?[0-9a-f]{40}")
 
 
 @verbs.command(cls=Verb, epilog="Example: patchtool init my-fork --release v0.5.13")
@@ -40,8 +42,23 @@ def init(
 
     runtime.exclude("--installed finds the release itself", installed=installed or python, release=release)
     interpreter = python or (sys.executable if installed else None)
+    if not (release or interpreter):
+        _refuse_release(folder)
     named = release or "latest"
     return show(command(session(), Path(folder), release=named, distribution=distribution, installed=interpreter))
+
+
+def _refuse_release(folder: str) -> None:
+    """Refuse a folder's name that was meant as the release."""
+    from patchtool.domain.errors import InputError
+    from patchtool.domain.release import Release
+
+    named = folder == "latest" or folder.startswith("git+") or Release.of_tag(folder) or _COMMIT.fullmatch(folder)
+    if named and not Path(folder).is_dir():
+        raise InputError(
+            f"{folder} reads as a release, and init takes a folder",
+            hint=f"patchtool init --release {folder}, or init ./{folder} for a folder of that name",
+        )
 
 
 @verbs.command(cls=Verb, epilog="Example: patchtool refresh mtp_tracking")
