@@ -222,8 +222,9 @@ def _move(session: Session, release: Release, wanted: StoppedRebase, *, dry_run:
         carried = carry_patches(session, stored, rendering)
         lock = accept(record(session, stored, carried.rendering), release, wanted.accepted, wanted.reason)
         files = {LOCK: write_lock(lock), **_proof_file(session, stored, rendering), **carried.files}
-        written = _write(project, session.git_source, listed, files, plan)
-        report = finish(session, stored, rendering, wanted, report)
+        with uninterrupted():  # else the folders of patches that were skipped may stay, empty
+            written = _write(project, session.git_source, listed, files, plan)
+            report = finish(session, stored, rendering, wanted, report)
     elif wanted.work and wanted.tip and not dry_run:
         write_stopped(session.store, project.root, replace(wanted, patch="", ready=True))
     absent = missing if wanted.require_proof else ()
