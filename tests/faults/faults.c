@@ -53,7 +53,7 @@ static int step(const char *call, enum kind kind, const char *path) {
     if (!plan || !plan->armed) return 0;
     long number = __atomic_add_fetch(&plan->count, 1, __ATOMIC_SEQ_CST);
     int repeated = plan->action == FAIL_FROM && number > plan->target;
-    if (repeated && plan->argument == ENOSPC && kind == REMOVES && path && strstr(path, "patchtool/reserved")) {
+    if (repeated && plan->argument == ENOSPC && kind == REMOVES && path && !strcmp(path, "reserved")) {
         plan->armed = 0; /* the disk is not full any more */
         return 0;
     }
