@@ -143,6 +143,7 @@ def test_scheduler_test_fails_for_each_missing_patch(
 
 def test_scheduler_of_a_later_release_is_lossless(rendered: Any, options: Any) -> None:
     later = rendered("0.5.14")
+    shared = set(Path("/dev/shm").glob("sglang*"))
     tests = [test for test in TESTS if test.drives is Subsystem.SCHEDULER]
     results = list(run_cells(proof_cells(later.series, tests, known_red=KNOWN_RED), [later.trees], options))
     assert len(results) == 2 * len(tests)
@@ -151,6 +152,7 @@ def test_scheduler_of_a_later_release_is_lossless(rendered: Any, options: Any) -
     assert (reuse["cached_tokens"], reuse["graph_replays"]) == (64, 11)
     assert 1 < float(reuse["accepted_length"]) < 4
     assert reuse["parts"] == "Scheduler, MambaRadixCache, EAGLEWorkerV2, NPUGraphRunner"
+    assert set(Path("/dev/shm").glob("sglang*")) <= shared  # a cell leaves nothing outside of its folder
 
 
 def test_speculation_on_the_newest_release_is_lossless(rendered: Any, options: Any) -> None:

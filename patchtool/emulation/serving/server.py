@@ -6,6 +6,7 @@ import contextlib
 import inspect
 import logging
 import os
+import tempfile
 from array import array
 from dataclasses import dataclass
 from functools import wraps
@@ -16,7 +17,7 @@ from patchtool.emulation.serving.dense import replace_experts
 from patchtool.emulation.serving.draft_proposer import DraftProposer
 from patchtool.emulation.serving.request_queue import AllFinished, RequestQueue
 from patchtool.emulation.serving.weights import replace_dummy_weights
-from patchtool.emulation.upstream import call_supported, import_srt
+from patchtool.emulation.upstream import call_supported, import_srt, srt_member
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -57,6 +58,7 @@ class InProcessServer:
         scheduler_class = import_srt("managers.scheduler").Scheduler
         ports = import_srt("server_args").PortArgs.init_new(arguments)
         self._copying_pools = _record_copying_pools()
+        _publish_load_in_own_folder()
         scheduler = call_supported(
             scheduler_class, server_args=arguments, port_args=ports, dp_rank=None, **dict.fromkeys(_RANKS, 0)
         )
@@ -98,6 +100,12 @@ class InProcessServer:
         requests = {name: self._queue.requests[name] for name in prompts}
         self._verified += sum(len(request.output_ids) - 1 for request in requests.values())
         return {name: ServedRequest(list(each.output_ids), int(each.cached_tokens)) for name, each in requests.items()}
+
+
+def _publish_load_in_own_folder() -> None:
+    """Keep the file in which a Scheduler publishes its load out of ``/dev/shm``, where a cell would leave it behind."""
+    if srt_member("managers.load_snapshot", "shm_path_for"):
+        import_srt("managers.load_snapshot").shm_path_for = lambda _: f"{tempfile.gettempdir()}/load"
 
 
 def _record_copying_pools() -> list[str]:
