@@ -1,10 +1,12 @@
 """The programs that read exports, and a repository with what a series can do to files."""
 
+import importlib
 import os
 import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -27,6 +29,17 @@ def require(*programs: str) -> None:
     missing = [name for name in programs if shutil.which(name) is None]
     if missing:
         words = f"not installed: {', '.join(missing)} (see .ci/run)"
+        if REQUIRED:
+            pytest.fail(words)
+        pytest.skip(words)
+
+
+def library(name: str) -> Any:
+    """Import a library; skip a test where it is not installed, and fail it in CI."""
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        words = f"{name} is not installed: pip install '.[consumers]'"
         if REQUIRED:
             pytest.fail(words)
         pytest.skip(words)

@@ -2,7 +2,6 @@
 
 import ast
 import hashlib
-import importlib
 import json
 import os
 import re
@@ -13,14 +12,13 @@ import zipfile
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from patchtool.domain.errors import InputError
 from patchtool.workflow.exported_series import ExportedSeries
 from tests.exporters.awkward_files import DELETED_EMPTY, EMPTY, QUOTED, STATES
-from tests.exporters.consumers import REQUIRED, Files, export_to, read, require, run, series_of
+from tests.exporters.consumers import Files, export_to, library, read, require, run, series_of
 
 NOT_IN_CONDA = {"final_newline_removed.py", "final_newline_added.py", "to_crlf.py", "mixed_ends.py"}
 
@@ -42,16 +40,6 @@ def elsewhere() -> Iterator[Path]:
     """A folder that other users may read, as those of pytest are not."""
     with tempfile.TemporaryDirectory() as folder:
         yield Path(folder)
-
-
-def library(name: str) -> Any:
-    try:
-        return importlib.import_module(name)
-    except ImportError:
-        words = f"{name} is not installed: pip install '.[consumers]'"
-        if REQUIRED:
-            pytest.fail(words)
-        pytest.skip(words)
 
 
 @pytest.mark.parametrize("states", [STATES, QUOTED, EMPTY], ids=["all", "names that git quotes", "empty files"])
