@@ -30,17 +30,18 @@ class _Line:
     """One line that is rewritten, and erased at the end."""
 
     def __init__(self) -> None:
+        self.what = ""
         self.shown = 0.0
         self.width = 0
 
     def show(self, what: str, done: int, total: int, unit: str) -> None:
-        """Rewrite the line; the first step is shown at once, because a step may take long."""
+        """Rewrite the line; the first step of what is under way is shown at once, because a step may take long."""
         now = time.monotonic()
         if done >= total:
             self._write("")
-            self.shown = 0.0
-        elif now - self.shown > _INTERVAL:
-            self.shown = now
+            self.what = ""
+        elif what != self.what or now - self.shown > _INTERVAL:
+            self.what, self.shown = what, now
             self._write(f"{visible(what)}: {_amount(done, total, unit)}")
 
     def _write(self, line: str) -> None:

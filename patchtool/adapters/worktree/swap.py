@@ -119,7 +119,8 @@ class _Tree:
                 with outer.inner(name) as folder:
                     if not {*folder.names()} <= {_BYTECODE}:
                         return
-                    folder.remove_folder(_BYTECODE)
+                    with suppress(FileNotFoundError):
+                        folder.remove_folder(_BYTECODE)
                 outer.remove_folder(name)
             inside = above
 
