@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import fcntl
 import os
 from contextlib import contextmanager, suppress
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _SCRATCH = ".patchtool-scratch-"
+_OPEN: dict[Path, int] = {}
+"""Folders in use, and the process that made each."""
 
 
 @contextmanager
@@ -36,11 +39,24 @@ def scratch_folder(parent: Path | None = None) -> Iterator[Path]:
             while handle is None:
                 folder = parent / f"{_SCRATCH}{os.urandom(6).hex()}"
                 handle = _new_folder(folder)
+            _OPEN[folder] = os.getpid()
         yield folder
     finally:
         if handle is not None:
             with uninterrupted():
                 _remove(folder, handle)
+                _OPEN.pop(folder, None)
+
+
+@atexit.register
+def _remove_open() -> None:
+    """Remove the folders in use: a generator that holds one is not closed where the process ends at once."""
+    import shutil
+
+    while _OPEN:
+        folder, process = _OPEN.popitem()
+        if process == os.getpid():
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def _temporary_folder() -> Path:
@@ -85,10 +101,10 @@ def _lock_free_folder(folder: Path) -> int | None:
 
 def _remove(folder: Path, handle: int) -> None:
     """Remove a locked folder; what a passing error leaves is tried once more, and then left to a later run."""
-    import shutil
-
     for _ in range(2):
-        shutil.rmtree(folder, ignore_errors=True)
         if not folder.exists():
             break
+        import shutil
+
+        shutil.rmtree(folder, ignore_errors=True)
     os.close(handle)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from patchtool.adapters.project.project import PIN, SERIES, Project
@@ -47,8 +49,8 @@ def init(
     files = {PIN: pin_file(pin, listed), SERIES: b""}
     if distribution and not (folder / SETTINGS).exists():
         files[SETTINGS] = f'[upstream]\ndistribution = "{distribution}"\n'.encode()
-    folder.mkdir(parents=True, exist_ok=True)
-    written = write_all(folder.resolve(), files)
+    with _made(folder):
+        written = write_all(folder.resolve(), files)
     return Report(
         "init",
         result=OutputTree(str(folder)),
@@ -57,6 +59,20 @@ def init(
         extra={"files": written},
         kind="none",
     )
+
+
+@contextmanager
+def _made(folder: Path) -> Iterator[None]:
+    """Make a folder and those above it; where the block fails, those that were made are removed again."""
+    missing = [each for each in (folder, *folder.parents) if not each.exists()]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        yield
+    except BaseException:
+        for each in missing:
+            with suppress(OSError):
+                each.rmdir()
+        raise
 
 
 def _installed_release(session: Session, python: str) -> Release:

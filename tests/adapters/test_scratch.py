@@ -5,6 +5,8 @@ from __future__ import annotations
 import errno
 import os
 import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -62,4 +64,29 @@ def test_signal_at_the_start_leaves_nothing(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr(os, "mkdir", mkdir)
     with pytest.raises(KeyboardInterrupt), scratch_folder(tmp_path):
         pass
+    assert not [*tmp_path.iterdir()]
+
+
+HELD = """
+from atexit import _run_exitfuncs
+from os import _exit
+from patchtool.adapters.scratch import scratch_folder
+
+def generator():
+    with scratch_folder():
+        yield
+
+held = generator()
+next(held)
+{end}
+"""
+
+
+@pytest.mark.parametrize("end", ["", "raise SystemExit(1)", "_run_exitfuncs(); _exit(0)"])
+def test_folder_of_a_generator_that_is_not_closed_is_removed(tmp_path: Path, end: str) -> None:
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-c", HELD.format(end=end)], env=environment, capture_output=True, check=False
+    )
+    assert done.stderr == b""
     assert not [*tmp_path.iterdir()]
