@@ -138,7 +138,7 @@ class Goal:
         for effect, match in (found for way in ways for found in way):
             problem = effect_problem(analysis, effect, match, alone=False)
             if problem:
-                return SearchResult(GoalStatus.INEXACT, match.line, problem)
+                return SearchResult(GoalStatus.INEXACT, match.line, problem, statement=match.statement)
         nodes = tuple(n for way in ways for _, match in way for n in match.statements)
         return SearchResult(GoalStatus.MET, first.line, env=first.env, statement=first.statement, nodes=nodes)
 
