@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import re
-from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
-from patchtool.adapters.files import safe_join
+from patchtool.adapters.files import made_folder, safe_join
 from patchtool.adapters.process import run
 from patchtool.adapters.project.transaction import write_all, writing_lock
 from patchtool.domain.errors import EnvironmentFault, InputError, RefusedError
@@ -99,23 +98,12 @@ def write_export(folder: Path, files: Mapping[str, bytes], signature: bytes | No
         RefusedError: A file in the way is not of an export, or was edited since.
         EnvironmentFault: The folder cannot be written; it is as before.
     """
-    created = [each for each in (folder, *folder.parents) if not each.exists()]
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        return _write(folder, files, signature)
+        with made_folder(folder):
+            return _write(folder, files, signature)
     except OSError as error:
-        _remove_empty(created)
         hint = "make room there, or choose another folder with --output"
         raise EnvironmentFault(f"{folder} cannot be written", hint=hint, cause=error.strerror) from error
-    except BaseException:
-        _remove_empty(created)
-        raise
-
-
-def _remove_empty(folders: list[Path]) -> None:
-    for folder in folders:
-        with suppress(OSError):  # it was not made, or somebody else has put something there
-            folder.rmdir()
 
 
 def _write(folder: Path, files: Mapping[str, bytes], signature: bytes | None) -> bool:

@@ -116,6 +116,24 @@ def is_at(handle: int, path: Path) -> bool:
         return False
 
 
+@contextmanager
+def made_folder(folder: Path) -> Iterator[None]:
+    """Make a folder and those above it; where the block fails, those that were made are removed again.
+
+    Args:
+        folder: It may exist. What somebody else has put into a folder stays, and the folder with it.
+    """
+    missing = [each for each in (folder, *folder.parents) if not each.exists()]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        yield
+    except BaseException:
+        for each in missing:
+            with suppress(OSError):
+                each.rmdir()
+        raise
+
+
 def sync_folder(path: Path) -> None:
     """Bring renames in a folder to disk."""
     with opened(path) as folder:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from patchtool.adapters.files import made_folder
 from patchtool.adapters.project.project import PIN, SERIES, Project
 from patchtool.adapters.project.settings import SETTINGS
 from patchtool.adapters.project.transaction import write_all
@@ -49,7 +48,7 @@ def init(
     files = {PIN: pin_file(pin, listed), SERIES: b""}
     if distribution and not (folder / SETTINGS).exists():
         files[SETTINGS] = f'[upstream]\ndistribution = "{distribution}"\n'.encode()
-    with _made(folder):
+    with made_folder(folder):
         written = write_all(folder.resolve(), files)
     return Report(
         "init",
@@ -59,20 +58,6 @@ def init(
         extra={"files": written},
         kind="none",
     )
-
-
-@contextmanager
-def _made(folder: Path) -> Iterator[None]:
-    """Make a folder and those above it; where the block fails, those that were made are removed again."""
-    missing = [each for each in (folder, *folder.parents) if not each.exists()]
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        yield
-    except BaseException:
-        for each in missing:
-            with suppress(OSError):
-                each.rmdir()
-        raise
 
 
 def _installed_release(session: Session, python: str) -> Release:

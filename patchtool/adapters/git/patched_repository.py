@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
-from patchtool.adapters.files import LOCK_TIMEOUT, atomic_write, locked
+from patchtool.adapters.files import LOCK_TIMEOUT, atomic_write, locked, made_folder
 from patchtool.adapters.folders import uninterrupted
 from patchtool.adapters.git.commits import (
     NEW_FILE,
@@ -70,17 +70,11 @@ def write_output(
         return current
     if not current:
         _refuse_foreign(dest)
-    created = [folder for folder in dest.parents if not folder.exists()]
     try:
-        dest.parent.mkdir(parents=True, exist_ok=True)
-        with locked(dest.parent, lock_timeout):
+        with made_folder(dest.parent), locked(dest.parent, lock_timeout):
             return _replace(Git(store_git_dir), base_commit, commits, dest, key, branch, prepare)
     except OSError as error:
         raise EnvironmentFault(f"{dest} cannot be written", hint=_HINT, cause=str(error)) from error
-    finally:
-        for folder in created:
-            with suppress(OSError):  # it has the tree in it, unless the run failed
-                folder.rmdir()
 
 
 def _replace(
