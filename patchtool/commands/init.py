@@ -7,7 +7,7 @@ from pathlib import Path
 from patchtool.adapters.files import made_folder
 from patchtool.adapters.project.project import PIN, SERIES, Project
 from patchtool.adapters.project.settings import SETTINGS
-from patchtool.adapters.project.transaction import write_all
+from patchtool.adapters.project.transaction import write_all, writing_lock
 from patchtool.domain.errors import EnvironmentFault, RefusedError
 from patchtool.domain.release import Release
 from patchtool.domain.report import OutputTree, Report
@@ -35,10 +35,10 @@ def init(
         InputError: There is no such release, or the settings are about another distribution.
         EnvironmentFault: The index cannot be asked, or the interpreter has no such package of a release.
     """
-    for name in (SERIES, PIN):
-        if (folder / name).exists():
-            hint = f"patchtool -C {folder} status; rebase --to moves its pin"
-            raise RefusedError(f"{folder} has {name} already", hint=hint)
+    if folder.is_dir():
+        with writing_lock(folder.resolve(), session.lock_timeout) as notes:
+            session.remarks.extend(notes)
+    _refuse_project(folder)
     if project := Project.new(folder.resolve(), distribution):
         vars(session)["project"] = project
     session, named = with_git(session, release)
@@ -48,7 +48,8 @@ def init(
     files = {PIN: pin_file(pin, listed), SERIES: b""}
     if distribution and not (folder / SETTINGS).exists():
         files[SETTINGS] = f'[upstream]\ndistribution = "{distribution}"\n'.encode()
-    with made_folder(folder):
+    with made_folder(folder), writing_lock(folder.resolve(), session.lock_timeout):
+        _refuse_project(folder)  # another run may have made one meanwhile
         written = write_all(folder.resolve(), files)
     return Report(
         "init",
@@ -58,6 +59,13 @@ def init(
         extra={"files": written},
         kind="none",
     )
+
+
+def _refuse_project(folder: Path) -> None:
+    for name in (SERIES, PIN):
+        if (folder / name).exists():
+            hint = f"patchtool -C {folder} status; rebase --to moves its pin"
+            raise RefusedError(f"{folder} has {name} already", hint=hint)
 
 
 def _installed_release(session: Session, python: str) -> Release:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from typing import TYPE_CHECKING
 
@@ -31,6 +32,17 @@ def test_a_new_project_pins_a_release(
         assert upstream.run(verb).code == 0, verb
     assert upstream.run("new", "my_fix").code == 0
     assert upstream.run("init", str(made)).code == 2  # never in place of a project
+
+
+def test_of_several_runs_at_once_one_makes_the_project(upstream: SmallUpstream, tmp_path: Path) -> None:
+    upstream.release("1.1", {CACHE: SOURCE})
+    argv = [sys.executable, "-m", "patchtool", "--store", str(upstream.folder / "store"), *upstream.source]
+    wanted = ("1.0", "1.1", "1.0", "1.1")
+    runs = [subprocess.Popen([*argv, "init", str(tmp_path / "fork"), "--release", release]) for release in wanted]
+    codes = [run.wait() for run in runs]
+    assert sorted(codes) == [0, 2, 2, 2]
+    pinned = (tmp_path / "fork/upstream-pin.txt").read_text()
+    assert pinned.startswith(f"sglang=={wanted[codes.index(0)]} ")
 
 
 def test_a_new_project_pins_what_is_installed(
