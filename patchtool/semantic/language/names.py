@@ -32,7 +32,7 @@ def assigned_names(nodes: Iterable[ast.AST]) -> set[str]:
 
 def local_names_of(function: Function) -> frozenset[str]:
     """Names that are local to a function: its parameters and all that its own code binds."""
-    outer = _declared_outer(walk_scope(function.body))
+    outer = declared_outer(walk_scope(function.body))
     return frozenset((set(parameters(function)) | assigned_names(function.body)) - outer)
 
 
@@ -43,8 +43,9 @@ def global_names_of(function: Function) -> frozenset[str]:
 
 def shared_names(function: Function) -> frozenset[str]:
     """Names that other code may bind while the function runs: global, or nonlocal in a nested function."""
-    return frozenset(_declared_outer(walk(function)))
+    return declared_outer(walk(function))
 
 
-def _declared_outer(nodes: Iterable[ast.AST]) -> set[str]:
-    return {name for node in nodes if isinstance(node, (ast.Global, ast.Nonlocal)) for name in node.names}
+def declared_outer(nodes: Iterable[ast.AST]) -> frozenset[str]:
+    """Names that the nodes themselves declare global or nonlocal."""
+    return frozenset(n for node in nodes if isinstance(node, (ast.Global, ast.Nonlocal)) for n in node.names)

@@ -11,7 +11,7 @@ import ast
 from collections import Counter
 from collections.abc import Sequence
 
-from patchtool.semantic.language.names import assigned_names, shared_names
+from patchtool.semantic.language.names import assigned_names, declared_outer
 from patchtool.semantic.language.nodes import walk, walk_scope
 from patchtool.semantic.language.scopes import Function, parameters
 from patchtool.semantic.language.source import direct_bindings
@@ -47,7 +47,8 @@ class DataFlow:
         self._node_values: dict[int, dict[int, ast.AST]] = {}
         self._breaks: list[list[Environment | None]] = []
         self._returns = 0  # reached so far
-        walrus = any(isinstance(node, ast.NamedExpr) for node in walk(function))
+        everything = list(walk(function))
+        walrus = any(isinstance(node, ast.NamedExpr) for node in everything)
         nodes = list(walk_scope(function.body))
         bound = Counter(name for node in nodes for name in direct_bindings(node))
         statements = sum(isinstance(node, ast.stmt) for node in nodes)
@@ -55,7 +56,7 @@ class DataFlow:
             size = f"{statements} statements and {len(bound)} local names"
             raise TooLargeError(f"{function.name} on line {function.lineno} has {size}, too many to be followed")
         single = {name for name, times in bound.items() if times == 1} - set(parameters(function))
-        self._evaluator = Evaluator(set(bound), single, shared_names(function), walrus, helpers)
+        self._evaluator = Evaluator(set(bound), single, declared_outer(everything), walrus, helpers)
         self._visit_block(function.body, {name: ast.Name(name, ast.Load()) for name in parameters(function)})
 
     def _environment(self, at: ast.stmt, *, after: bool = False) -> Environment:
