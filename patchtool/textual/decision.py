@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from patchtool.domain.text_patch import CarriedFile, CarryOutcome
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
 _TEST_FOLDERS = frozenset({"test", "tests", "testing"})
 _DOCUMENT_FOLDERS = frozenset({"doc", "docs", "documentation", "changelog", "changelogs", "changes", "news"})
@@ -54,6 +54,16 @@ def role(path: str) -> Role:
     return Role.CODE
 
 
+def deciding(paths: Iterable[str]) -> frozenset[str]:
+    """Tell which files decide what became of a patch: its code or, where it has none, all.
+
+    Args:
+        paths: Of all the files that it changes.
+    """
+    known = frozenset(paths)
+    return frozenset(path for path in known if role(path) is Role.CODE) or known
+
+
 def decide(files: Sequence[tuple[str, CarriedFile]]) -> Decision:
     """Decide what became of a patch.
 
@@ -64,8 +74,9 @@ def decide(files: Sequence[tuple[str, CarriedFile]]) -> Decision:
         Landed if all code is there, whatever became of tests and documents; a conflict where any file is in doubt, and
         where upstream has the patch's tests while its code would apply.
     """
-    code = [(path, file) for path, file in files if role(path) is Role.CODE] or list(files)
-    rest = [(path, file) for path, file in files if (path, file) not in code]
+    paths = deciding(path for path, _ in files)
+    code = [(path, file) for path, file in files if path in paths]
+    rest = [(path, file) for path, file in files if path not in paths]
     outcomes = Counter(file.outcome for _, file in code)
     if set(outcomes) == {CarryOutcome.LANDED}:
         differ = sum(file.outcome is not CarryOutcome.LANDED for _, file in rest)

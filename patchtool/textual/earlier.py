@@ -12,13 +12,11 @@ from typing import TYPE_CHECKING
 
 from patchtool.textual.align import SIMILAR, dice, likeness
 from patchtool.textual.carry import parsed
-from patchtool.textual.decision import Role, role
 from patchtool.textual.source import NotStructural
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from patchtool.domain.ports import Tree
     from patchtool.domain.text_patch import FileChange
     from patchtool.textual.items import Item
     from patchtool.textual.shape import Shape
@@ -69,19 +67,6 @@ def _succeeds(later: Item, item: Item, patched: Counter[Shape]) -> bool:
     """Whether a statement that is not the patch's own may be what became of one that is."""
     alike = min(likeness(item, later), dice(item.names, later.names))
     return alike >= SIMILAR and not patched[later.key]
-
-
-def developed_further_in(tree: Tree, earlier: Tree, change: FileChange) -> bool:
-    """Tell whether a tree still has the change of a file, which an earlier one has; tests and documents need not.
-
-    Args:
-        tree: The later one.
-        earlier: The earlier one.
-        change: What the patch does to the file where it was made.
-    """
-    return role(change.path) is not Role.CODE or developed_further(
-        change, earlier.read(change.path), tree.read(change.path)
-    )
 
 
 def _statements(items: Iterable[Item], scope: str = "") -> Iterator[tuple[str, Item]]:

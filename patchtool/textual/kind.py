@@ -24,8 +24,8 @@ from patchtool.domain.text_patch import (
 from patchtool.domain.trees import entries_of
 from patchtool.textual.carry_change import carry_change
 from patchtool.textual.carry_entry import CarriedEntry
-from patchtool.textual.decision import decide
-from patchtool.textual.earlier import developed_further_in
+from patchtool.textual.decision import decide, deciding
+from patchtool.textual.earlier import developed_further
 
 _NO_BASE = "a text patch is carried from the release that it was made for, which is not at hand here"
 
@@ -101,22 +101,25 @@ def _as_resolved(source: TextSource, tree: Tree) -> Judgement | None:
 
 def _landed_earlier(change: TextChange, source: TextSource, tree: Tree, release: Release | None) -> Judgement | None:
     """That a release in between has the change, and upstream developed it further; None where that is in doubt."""
-    found: tuple[str, Tree, Judgement] | None = None
-    since = ""
-    seen = None
-    for name, earlier in source.between:
-        files = entries_of(earlier, [file.path for file in change.files])
-        if files == seen:
-            continue
-        judgement, seen = _carried(change, earlier), files
-        if judgement.state is State.LANDED:
-            found, since = (name, earlier, judgement), ""
-        elif found and not since:
-            since = name
-    if found is None or not all(developed_further_in(tree, found[1], file) for file in change.files):
-        return None
-    told = f"landed in {found[0]}; its code changed since, in {since or release or 'this tree'}"
-    return found[2]._replace(reason="landed-earlier", detail=told, notes=(told,), searched_tree=True)
+    paths = deciding(file.path for file in change.files)
+    code = [file for file in change.files if file.path in paths]
+    since, seen = str(release or "this tree"), entries_of(tree, paths)
+    for name, earlier in reversed(source.between):
+        files = entries_of(earlier, paths)
+        if files != seen and _has_each(change, code, earlier):
+            found = _carried(change, earlier)
+            if found.state is State.LANDED:
+                if not all(developed_further(file, earlier.read(file.path), tree.read(file.path)) for file in code):
+                    return None
+                told = f"landed in {name}; its code changed since, in {since}"
+                return found._replace(reason="landed-earlier", detail=told, notes=(told,), searched_tree=True)
+        since, seen = name, files
+    return None
+
+
+def _has_each(change: TextChange, files: Sequence[FileChange], tree: Tree) -> bool:
+    """Whether a tree has the change of each of some files; after the first that it has not, none is looked at."""
+    return all(_carried(change._replace(files=(file,)), tree).state is State.LANDED for file in files)
 
 
 def _decided(carried: Sequence[tuple[str, CarriedFile]]) -> Judgement:
