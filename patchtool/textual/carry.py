@@ -213,6 +213,8 @@ class _Carrier:
 
     def _lines_are_sound(self, merge: PythonMerge) -> bool:
         """Whether the merge of lines has a result, and structure finds nothing wrong with it."""
+        if any(h.state == states.CONFLICT and h.reason in _LINE_SAFE for h in merge.hunks):
+            return False
         merged = self.lines.merged
         if merged is None or self._unsafe(merge, self.lines):
             return False
@@ -229,8 +231,6 @@ class _Carrier:
 
     def _unsafe(self, merge: PythonMerge, lines: LineMerge) -> bool:
         """Whether the structure tells that the merge of lines is wrong, or puts the change in another place."""
-        if any(h.state == states.CONFLICT and h.reason in _LINE_SAFE for h in merge.hunks):
-            return True
         if any(h.state == states.LANDED and not h.edits[0].is_import for h in merge.hunks) and not any(
             h.state == states.LANDED for h in lines.hunks
         ):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from itertools import pairwise
+from collections import Counter
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -49,9 +50,8 @@ def _common_start(a: Sequence[Hashable], b: Sequence[Hashable]) -> int:
 
 
 def _matches(old: Sequence[Hashable], new: Sequence[Hashable]) -> list[tuple[int, int]]:
-    ids: dict[Hashable, int] = {}
-    a = [ids.setdefault(element, len(ids)) for element in old]
-    b = [ids.setdefault(element, len(ids)) for element in new]
+    ids = {element: number for number, element in enumerate(dict.fromkeys(chain(old, new)))}
+    a, b = [ids[element] for element in old], [ids[element] for element in new]
     found: list[tuple[int, int]] = []
     budget = _ROUNDS * (len(a) + len(b)) + _SMALL
     boxes: list[_Box] = [(0, len(a), 0, len(b))]
@@ -92,14 +92,10 @@ def _trimmed(a: list[int], b: list[int], box: _Box) -> tuple[_Box, list[tuple[in
 def _unique(a: list[int], b: list[int], box: _Box) -> list[tuple[int, int]]:
     """Pair elements that are unique on both sides: the longest ascending sequence of such pairs."""
     a0, a1, b0, b1 = box
-    where: dict[int, int] = {}
-    for i in range(a0, a1):
-        where[a[i]] = -1 if a[i] in where else i
-    spots: dict[int, int] = {}
-    for j in range(b0, b1):
-        if where.get(b[j], -1) >= 0:
-            spots[b[j]] = -1 if b[j] in spots else j
-    pairs = sorted((where[element], j) for element, j in spots.items() if j >= 0)
+    where, spots = dict(zip(a[a0:a1], range(a0, a1))), dict(zip(b[b0:b1], range(b0, b1)))
+    both = where.keys() & spots.keys()
+    often = Counter(each for side in (a[a0:a1], b[b0:b1]) for each in side if each in both)
+    pairs = sorted((where[element], spots[element]) for element in both if often[element] == 2)
     ends: list[int] = []
     lowest: list[int] = []
     before: list[int] = []

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from patchtool.textual.diff import matches, stretches
+from patchtool.textual.diff import Stretch, matches
 from patchtool.textual.edits import APPLIED, CONFLICT, LANDED
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from patchtool.textual.diff import Stretch
+    from collections.abc import Iterator, Mapping, Sequence
 
 CONTEXT = 3
 _MOST_PLACES = 50
@@ -69,22 +68,37 @@ def merge_file(base: bytes, patched: bytes, target: bytes) -> LineMerge:
     """
     sides = [data.splitlines(keepends=True) for data in (base, patched, target)]
     old, new, theirs = sides
-    to_patched, to_target = dict(matches(old, new)), dict(matches(old, theirs))
+    to_target = dict(matches(old, theirs))
     out: list[bytes] = []
     hunks: list[TextHunk] = []
-    clean = True
-    for s in stretches(to_patched, to_target, (len(old), len(new), len(theirs))):
-        before, ours, there = old[s.o0 : s.o1], new[s.p0 : s.p1], theirs[s.n0 : s.n1]
-        if ours == before:
-            out += there
-        else:
-            hunk = _hunk(s, sides, to_target)
-            hunks.append(hunk)
-            clean = clean and hunk.state != CONFLICT
-            out += ours if hunk.state == APPLIED else there
-        if s.o1 < len(old):
-            out.append(theirs[s.n1])
-    return LineMerge(b"".join(out) if clean else None, hunks)
+    at = 0
+    for s in _changed(old, new, to_target, len(theirs)):
+        hunk = _hunk(s, sides, to_target)
+        hunks.append(hunk)
+        out += theirs[at : s.n0]
+        out += new[s.p0 : s.p1] if hunk.state == APPLIED else theirs[s.n0 : s.n1]
+        at = s.n1
+    clean = all(hunk.state != CONFLICT for hunk in hunks)
+    return LineMerge(b"".join([*out, *theirs[at:]]) if clean else None, hunks)
+
+
+def _changed(old: list[bytes], new: list[bytes], to_target: Mapping[int, int], end: int) -> Iterator[Stretch]:
+    """The stretches between lines that all have in which the patch changes something; most of a file is in none."""
+    corners = [(-1, -1), *matches(old, new), (len(old), len(new))]
+    to_patched = dict(corners)
+    to_target = {**to_target, -1: -1, len(old): end}
+    done = -1
+    for (i, p), (j, q) in pairwise(corners):
+        if (j - i == 1 == q - p) or j <= done:
+            continue
+        while i not in to_target or i not in to_patched:
+            i -= 1
+        while j not in to_target or j not in to_patched:
+            j += 1
+        done = j
+        s = Stretch(i + 1, j, to_patched[i] + 1, to_patched[j], to_target[i] + 1, to_target[j])
+        if old[s.o0 : s.o1] != new[s.p0 : s.p1]:
+            yield s
 
 
 def _hunk(s: Stretch, sides: Sequence[list[bytes]], to_target: Mapping[int, int]) -> TextHunk:
