@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
+from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from patchtool.textual.chunks import KEPT
 from patchtool.textual.diff import matches
+from patchtool.textual.items import words_of
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
@@ -97,12 +101,24 @@ def _renamed(old: Sequence[Item], new: Sequence[Item]) -> dict[int, int]:
     found: dict[int, int] = {}
     for at, item in enumerate(old):
         other = same.get(item.slot) if item.is_definition else None
-        if other is None or other.whole == item.whole or dice(other.words, item.words) >= SIMILAR:
+        if other is None or other.whole == item.whole or _is_like(item.text, other.text):
             continue
         likely = max(added, key=lambda j: likeness(item, new[j]))
         if likeness(item, new[likely]) >= RENAMED and likely not in found.values():
             found[at] = likely
     return found
+
+
+@lru_cache(maxsize=KEPT)
+def _is_like(one: str, other: str) -> bool:
+    """Whether two definitions have most of their words in common; where their lines tell it, few words are counted."""
+    ours, theirs = (Counter(line.strip() for line in text.split("\n")) for text in (one, other))
+    del ours[""], theirs[""]
+    common = 2 * (ours & theirs).total()  # lines, each of one word at least
+    differ = "\n".join([*(ours - theirs).elements(), *(theirs - ours).elements()])
+    return (
+        common >= SIMILAR * (common + sum(words_of(differ).values())) or dice(*map(words_of, (one, other))) >= SIMILAR
+    )
 
 
 def _same_meaning(old: Sequence[Item], new: Sequence[Item], ours: range, theirs: range) -> dict[int, int]:

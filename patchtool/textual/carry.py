@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 
 from patchtool.domain.text_patch import REGULAR, SYMLINK, CarriedFile, CarryOutcome, HunkFinding
 from patchtool.textual import edits as states
+from patchtool.textual.chunks import NotStructural
 from patchtool.textual.guards import Complaint, check_merged
 from patchtool.textual.lines import LineMerge, merge_file
 from patchtool.textual.placement import misplaced
 from patchtool.textual.python import PythonMerge, merge_python, summary
-from patchtool.textual.source import NotStructural, Source
+from patchtool.textual.source import Source
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

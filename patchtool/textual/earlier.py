@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from patchtool.textual.align import SIMILAR, dice, likeness
 from patchtool.textual.carry import parsed
-from patchtool.textual.source import NotStructural
+from patchtool.textual.chunks import NotStructural
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

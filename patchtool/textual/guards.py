@@ -12,7 +12,7 @@ from contextlib import suppress
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from patchtool.textual.chunks import KEPT, chunks_of
+from patchtool.textual.chunks import KEPT, NotStructural, chunks_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -55,8 +55,9 @@ def check_merged(patched: bytes, target: bytes, merged: bytes) -> Complaint | No
     """
     result = _facts(merged)
     try:
-        result.chunks  # noqa: B018  (reading them is the check)
-    except (SyntaxError, ValueError, RecursionError) as error:
+        for chunk in result.chunks:
+            chunk.body  # noqa: B018  (reading them is the check)
+    except (SyntaxError, ValueError, NotStructural, RecursionError) as error:
         return Complaint("unparsable", f"the merged file does not parse: {error}")
     known = _facts(target), _facts(patched)  # in this order: the second is read only where the first does not suffice
     for name in result.more(known[0], _definitions_of):

@@ -16,11 +16,14 @@ from patchtool.textual.shape import Shape, documentation_shape, header_shape
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from patchtool.textual.chunks import Chunk
+
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 _WORD = re.compile(r"\w+|[^\w\s]")
 _TELLING_LENGTH = 10
 """Characters of the names of a short statement from which it tells something: more than ``return x``."""
 _FEW = 50
+_TELLING_WORD = re.compile(r"setter|getter|deleter|register|overload")
 _TELLING_MARK = re.compile(r"attr='(setter|getter|deleter|register|overload)'|overload")
 
 
@@ -37,32 +40,43 @@ class Item:
 
     Attributes:
         before: Imports that stand before it, which are carried apart.
-        definition: Its syntax node if it is a definition.
+        name: The name that a definition defines; empty for anything else.
         whole: All its lines, nested ones included, without the lead.
         read_body: Reads the items of a definition.
+        chunk: The text that is parsed when a definition is looked into; None where that was parsed before.
     """
 
     __slots__ = (
-        "__dict__", "_body", "before", "definition", "depth", "form", "lead", "line", "lines", "nodes", "read_body",
-        "whole",
+        "__dict__", "_body", "_nodes", "before", "chunk", "depth", "form", "lead", "line", "lines", "name",
+        "read_body", "whole",
     )  # fmt: skip
 
     def __init__(
         self, form: str, lead: list[str], lines: list[str], depth: int, line: int, nodes: Sequence[ast.AST | str] = ()
     ) -> None:
-        self.form, self.lead, self.lines, self.depth, self.line, self.nodes = form, lead, lines, depth, line, nodes
+        self.form, self.lead, self.lines, self.depth, self.line, self._nodes = form, lead, lines, depth, line, nodes
         self.before: list[str] = []
-        self.definition: Definition | None = None
+        self.name = ""
+        self.chunk: Chunk | None = None
         self.whole = lines
         self.read_body: Callable[[], list[Item]] = list
         self._body: list[Item] | None = None
 
     def moved(self, by: int) -> Item:
         """The same item some lines further down in another file; what is found out about one is known of the other."""
-        item = Item(self.form, self.lead, self.lines, self.depth, self.line + by, self.nodes)
-        item.definition, item.whole, item.__dict__ = self.definition, self.whole, self.__dict__
+        item = Item(self.form, self.lead, self.lines, self.depth, self.line + by, self._nodes)
+        item.name, item.chunk, item.whole, item.__dict__ = self.name, self.chunk, self.whole, self.__dict__
         item.read_body = lambda: [inner.moved(by) for inner in self.body]
         return item
+
+    @property
+    def nodes(self) -> Sequence[ast.AST | str]:
+        """Its syntax nodes, and the keywords of headers that have none; several where statements share a line."""
+        return self.chunk.body if self.chunk else self._nodes
+
+    def joined(self, form: str, lines: list[str], nodes: Sequence[ast.AST | str]) -> None:
+        """Append statements that begin on its last line."""
+        self.form, self.lines, self._nodes = form, self.lines + lines, [*self._nodes, *nodes]
 
     @property
     def nodes_only(self) -> list[ast.AST]:
@@ -72,17 +86,14 @@ class Item:
     @property
     def is_definition(self) -> bool:
         """Whether it is a function or a class."""
-        return self.definition is not None
-
-    @property
-    def name(self) -> str:
-        """The name that a definition defines; empty for anything else."""
-        return self.definition.name if self.definition else ""
+        return bool(self.name)
 
     @cached_property
     def slot(self) -> tuple[str, ...]:
         """What a definition must not share with a sibling: its name, and what makes overloads and accessors differ."""
-        decorators = self.definition.decorator_list if self.definition else []
+        if not self.name or not _TELLING_WORD.search("".join(self.lines)):
+            return (self.form, self.name)
+        decorators: list[ast.expr] = getattr(self.nodes[0], "decorator_list", [])
         marks = [ast.dump(d) for d in decorators if not isinstance(d, ast.Name) or d.id == "overload"]
         return (self.form, self.name, *(mark for mark in marks if _TELLING_MARK.search(mark)))
 
@@ -104,7 +115,8 @@ class Item:
             return ("comment", self.flat)
         if self.form == "doc":
             return documentation_shape(self.nodes[0])
-        return (self.form, *(n if isinstance(n, str) else header_shape(n) for n in self.nodes))
+        nodes = [self.chunk.header] if self.chunk else self._nodes
+        return (self.form, *(n if isinstance(n, str) else header_shape(n) for n in nodes))
 
     @property
     def body(self) -> list[Item]:
@@ -114,9 +126,14 @@ class Item:
         return self._body
 
     @cached_property
+    def text(self) -> str:
+        """All its lines, nested ones included."""
+        return "".join(self.whole)
+
+    @cached_property
     def words(self) -> dict[str, int]:
         """How often each word and sign is in it, nested text included."""
-        return counted(_WORD.findall("".join(self.whole)))
+        return words_of(self.text)
 
     @cached_property
     def names(self) -> dict[str, int]:
@@ -144,8 +161,9 @@ class Item:
         return " ".join(line.strip() for line in self.lines)[:70]
 
 
-def counted(elements: Sequence[str]) -> dict[str, int]:
-    """Count elements; of a few, a plain dictionary is faster than a Counter."""
+def words_of(text: str) -> dict[str, int]:
+    """Count the words and signs of a text; of a few, a plain dictionary is faster than a Counter."""
+    elements = _WORD.findall(text)
     if len(elements) > _FEW:
         return Counter(elements)
     counts: dict[str, int] = {}

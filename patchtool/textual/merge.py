@@ -193,7 +193,9 @@ def _qualified(scope: str, item: Item) -> str:
 
 def _header(item: Item) -> Item:
     """The header of a definition as an item of its own."""
-    return Item(item.form, item.lead, item.lines, item.depth, item.line, item.nodes)
+    return Item(
+        item.form, item.lead, item.lines, item.depth, item.line, [item.chunk.header] if item.chunk else item.nodes
+    )
 
 
 def _without_imports(items: Sequence[Item], imports: ImportCarrier | None = None) -> list[Item]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from patchtool.domain.errors import EnvironmentFault
 from patchtool.textual.align import SIMILAR, dice
 from patchtool.textual.carry import parsed
-from patchtool.textual.source import NotStructural
+from patchtool.textual.chunks import NotStructural
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

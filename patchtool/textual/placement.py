@@ -27,7 +27,6 @@ _EXITS = frozenset({"Return", "Raise", "Continue", "Break"})
 _NEAREST = 4
 _LIKE = 0.5
 """The part of their names that two versions of a neighbour share at least."""
-_Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def misplaced(base: Source, patched: Source, target: Source, result: Source) -> Complaint | None:
@@ -54,16 +53,15 @@ def misplaced(base: Source, patched: Source, target: Source, result: Source) -> 
     return None
 
 
-def _scopes(name: str, nodes: tuple[ast.AST, ...] | None, *sides: Sequence[Item]) -> Iterator[_Scope]:
+def _scopes(name: str, definitions: Sequence[Item] | None, *sides: Sequence[Item]) -> Iterator[_Scope]:
     """Yield the lists of the module, and of every definition that the patch changes and all versions have once."""
-    yield _Scope(name, nodes, [_List(items) for items in sides])
+    yield _Scope(name, definitions, [_List(items) for items in sides])
     by_slot = [_definitions(side) for side in sides]
     for slot, base in by_slot[0].items():
         found = [side.get(slot) for side in by_slot]
         same = [item for item in found if item is not None]
         if len(same) == len(found) and base.whole != same[1].whole:
-            inner = tuple(item.nodes_only[0] for item in same)
-            yield from _scopes(f"{name}.{base.name}".lstrip("."), inner, *(item.body for item in same))
+            yield from _scopes(f"{name}.{base.name}".lstrip("."), same, *(item.body for item in same))
 
 
 def _changed_besides(*sides: Sequence[Item]) -> Item | None:
@@ -153,12 +151,12 @@ class _Scope:
 
     Args:
         name: Its qualified name; empty for the module.
-        nodes: Its syntax nodes; None for the module.
+        definitions: It in base, patched, target and result; None for the module.
         lists: Its items in base, patched, target and result.
     """
 
-    def __init__(self, name: str, nodes: tuple[ast.AST, ...] | None, lists: Sequence[_List]) -> None:
-        self._name, self._nodes = name, nodes
+    def __init__(self, name: str, definitions: Sequence[Item] | None, lists: Sequence[_List]) -> None:
+        self._name, self._definitions = name, definitions
         self._base, self._patched, self._target, self._result = lists
 
     @cached_property
@@ -271,9 +269,9 @@ class _Scope:
 
     def names(self) -> Complaint | None:
         """Look for names of what the patch adds that mean something else in the result."""
-        if self._nodes is None or not all(isinstance(node, _Function) for node in self._nodes):
+        if self._definitions is None or not all(item.form == "def" for item in self._definitions):
             return None
-        base, patched, target, result = (_Names(node) for node in self._nodes)
+        base, patched, target, result = (_Names(item.nodes_only[0]) for item in self._definitions)
         for name in sorted((patched.local - base.local) & (target.local - base.local)):
             if result.stores[name] > target.stores[name]:
                 return Complaint("name-taken", f"upstream has a `{name}` of its own in {self._name}")

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
+from patchtool.textual.chunks import NotStructural
 from patchtool.textual.edits import APPLIED, CONFLICT, COSMETIC, LANDED, Hunk
 from patchtool.textual.guards import Complaint, check_words, words
 from patchtool.textual.imports import ImportCarrier
 from patchtool.textual.judge import Counts, judge
 from patchtool.textual.merge import Merger
-from patchtool.textual.renames import renamed_names, with_names
-from patchtool.textual.source import NotStructural, Source
+from patchtool.textual.renames import Renamed, renamed_names, with_names
+from patchtool.textual.source import Source
 
 
 @dataclass
@@ -53,6 +54,7 @@ def merge_python(base: Source, patched: Source, target: Source) -> PythonMerge:
         return merge
     for variables_only in (True, False):
         renamed = renamed_names(merger.similar, merger.versions, variables_only=variables_only)
+        renamed = [each for each in renamed if any(_has_name(hunk, each) for hunk in merge.hunks)]
         if not renamed:
             continue
         try:
@@ -65,6 +67,16 @@ def merge_python(base: Source, patched: Source, target: Source) -> PythonMerge:
         if summary(again.hunks) == LANDED or (variables_only and again.better_than(merge)):
             return again
     return merge
+
+
+def _has_name(hunk: Hunk, renamed: Renamed) -> bool:
+    """Whether a hunk that has not landed has a name that upstream changed in its definition."""
+    if hunk.state in {LANDED, COSMETIC} or not f"{hunk.scope}.".startswith(
+        f"{renamed.scope}." if renamed.scope else ""
+    ):
+        return False
+    items = [item for edit in hunk.edits for item in (*edit.old, *edit.new)]
+    return any(not renamed.names.keys().isdisjoint(item.names) for item in items)
 
 
 def _merged(base: Source, patched: Source, target: Source) -> tuple[PythonMerge, Merger]:

@@ -27,8 +27,9 @@ class Similar(NamedTuple):
 
 
 class Renamed(NamedTuple):
-    """The same names, new by old, in some statements of base and patched."""
+    """The same names, new by old, in the statements of base and patched of one definition, or of the module."""
 
+    scope: str
     names: Mapping[str, str]
     base: Sequence[Item]
     patched: Sequence[Item]
@@ -61,7 +62,7 @@ def renamed_names(
             kinds = _variables(v.base), _variables(v.target)
             names = {old: new for old, new in names.items() if old in kinds[0] and new in kinds[1] and scope}
         if names:
-            found.append(Renamed(names, v.base, v.patched))
+            found.append(Renamed(scope, names, v.base, v.patched))
     return found
 
 

@@ -7,7 +7,7 @@ import re
 from functools import cached_property, lru_cache, partial
 from typing import TYPE_CHECKING
 
-from patchtool.textual.chunks import KEPT, Chunk, chunks_of
+from patchtool.textual.chunks import KEPT, Chunk, NotStructural, Outline, chunks_of
 from patchtool.textual.items import Definition, Item
 from patchtool.textual.shape import Shape, is_documentation, shape
 
@@ -16,10 +16,6 @@ if TYPE_CHECKING:
 
 _KEYWORD = re.compile(r"\s*(else|finally)\s*:")
 _CODING = re.compile(rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)", re.MULTILINE)
-
-
-class NotStructural(Exception):
-    """The file cannot be read as items: it does not parse, or has an encoding or line ends that are not handled."""
 
 
 class Source:
@@ -83,7 +79,10 @@ def _together(chunks: Sequence[Chunk], line: int = 0) -> tuple[list[Item], list[
 def _items(chunk: Chunk) -> tuple[Sequence[Item], list[str]]:
     """The items of a chunk, and the blank lines after them."""
     reader = _Reader(chunk, len(chunk.parsed_lines) - len(chunk.lines))
-    reader.read(chunk.body, 0, documented=chunk.is_first)
+    if chunk.outline:
+        reader.outlined(chunk.outline)
+    else:
+        reader.read(chunk.body, 0, documented=chunk.is_first)
     reader.comments(len(reader.lines) + 1, 0)
     return reader.items, reader.blank
 
@@ -93,11 +92,13 @@ def _shapes(chunk: Chunk) -> Sequence[Shape]:
     return [shape(statement) for statement in chunk.body]
 
 
-def _body(source: Chunk, node: Definition, done: int) -> list[Item]:
+def _body(source: Chunk, node: Definition | None, done: int) -> list[Item]:
+    """The items of a definition that is all of a chunk, or is in one."""
     if source.members:
         return _together(source.members, done)[0]
+    body: list[ast.stmt] = getattr(node or source.body[0], "body", [])
     reader = _Reader(source, done)
-    reader.read(node.body, 0, documented=True)
+    reader.read(body, 0, documented=True)
     return reader.items
 
 
@@ -138,9 +139,7 @@ class _Reader:
             if not self.items or self.items[-1].is_definition:
                 raise NotStructural(f"line {start} begins with the end of a definition")
             last = self.items[-1]
-            last.nodes = [*last.nodes, *nodes]
-            last.form += "+"
-            last.lines = last.lines + self.lines[self.done : end]
+            last.joined(f"{last.form}+", self.lines[self.done : end], nodes)
             self.done = max(self.done, end)
             return None
         self.comments(start, depth)
@@ -169,10 +168,20 @@ class _Reader:
         item = self.add(form, start, end if one_line else self.header_end(start, first), depth, [node])
         if item is None:
             raise NotStructural(f"line {start} has a definition and other code")
-        item.definition = node
+        item.name = node.name
         item.whole = self.lines[start - 1 : end]
         if not one_line:
             item.read_body = partial(_body, self.source, node, self.done)
+        self.done = end
+
+    def outlined(self, outline: Outline) -> None:
+        """Append the definition that the chunk consists of without parsing it."""
+        before = len(self.lines) - len(self.source.lines)
+        start, header, end = (before + at for at in outline[2:])
+        item = self.add(outline.form, start + 1, header, 0, [])
+        assert item is not None  # noqa: S101
+        item.name, item.chunk, item.whole = outline.name, self.source, self.lines[start:end]
+        item.read_body = partial(_body, self.source, None, header)
         self.done = end
 
     def header_end(self, start: int, first: int) -> int:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from patchtool.textual.chunks import Chunk, chunks_of
+from patchtool.textual.chunks import Chunk, NotStructural, chunks_of
 from patchtool.textual.items import Item
 from patchtool.textual.source import Source
 
@@ -29,6 +29,18 @@ TRICKY = {
     "comments only": "# a\n\n# b\n",
     "tabs": "class A:\n\tx = 1\n\n\tdef f(self):\n\t\treturn 1\n",
     "comments before documentation": '#!/bin/sh\n\n# a\n\n"""doc"""\nx = 1\n',
+    "a header that goes on in brackets": "def f(a=lambda:\n    1): ...\n\n\ndef g(\n    a,\n):\n    return a\n",
+    "a header and its block on one line": "def f(a): return {1:\n 2}\nclass A: x = 1\nasync def g(): pass\n",
+    "defaults with colons": "def f(a=lambda: 0, *, b={1: 2}) -> A[1:2]:\n    pass\n\n\ndef g(a=':'):\n    pass\n",
+    "comments behind definitions": "def f():\n    # a\n\n    x = 1\n    # b\n# c\n\n@e\ndef g():\n    pass\n    # f\n",
+    "a comment that ends a string": "def f():\n    \"\"\"\n# a\"\"\"\n\n\ndef g():\n    x = '''\n# b'''\n# c\n",
+    "quotes in comments": 'def f():\n    # don\'t\n    return 1  # """\n\n\ndef g():  # it\'s\n    return 2\n',
+    "quotes behind backslashes": "def f():\n    return 'a\\\\', '\\\\', r'\\\\', 'b\\\n c'\n\n\ndef g():\n    pass\n",
+    "accessors and overloads": (
+        "class A:\n    @property\n    def a(self):\n        pass\n\n    @a.setter\n    def a(self, v): ...\n\n"
+        "    @overload\n    def b(self): ...\n\n    @overload\n    def b(self, v): ...\n"
+    ),
+    "a matrix product over lines": "x = (a\n@b)\n@c\n@d(1)\nclass E:\n    y = (a\n    @b)\n\n    def f(self): ...\n",
     "documentation": '"""doc"""\nimport a\n\n\nclass A:\n    """doc"""\n\n    x = 1\n',
 }
 SOURCES = TRICKY | {name: (LIBRARY / f"{name}.py").read_text("utf-8") for name in MODULES}
@@ -43,7 +55,8 @@ def test_a_file_in_chunks_has_the_statements_of_the_whole(text: str) -> None:
 
 
 def _told(items: list[Item]) -> list[object]:
-    return [(i.form, i.lead, i.lines, i.whole, i.depth, i.line, _told(i.body)) for i in items]
+    own = [(i.form, i.name, i.slot, i.key, i.lead, i.lines, i.whole, i.depth, i.line) for i in items]
+    return [*own, *(ast.dump(node) for i in items for node in i.nodes_only), *(_told(i.body) for i in items)]
 
 
 @pytest.mark.parametrize("text", SOURCES.values(), ids=SOURCES)
@@ -64,8 +77,8 @@ def test_a_damaged_file_is_refused_or_read_as_the_whole_is(seed: int) -> None:
     try:
         expected = [ast.dump(statement) for statement in ast.parse(text).body]
     except SyntaxError:
-        with pytest.raises(SyntaxError):
-            chunks_of(text.encode())
+        with pytest.raises((SyntaxError, NotStructural)):
+            [chunk.body for chunk in chunks_of(text.encode())]
     else:
         assert [ast.dump(s) for chunk in chunks_of(text.encode()) for s in chunk.body] == expected
 
@@ -74,3 +87,17 @@ def test_what_two_versions_have_in_common_is_parsed_once() -> None:
     text = SOURCES["shlex"]
     one, other = (chunks_of(side.encode()) for side in (text, "import os\n" + text.replace("def quote", "def quoted")))
     assert len([chunk for chunk in other if chunk not in one]) <= 3
+
+
+def test_a_definition_that_nothing_looks_into_is_not_parsed() -> None:
+    source = Source(b"x = 1\n\n\ndef f(a):\n    return a +\n\n\nclass A:\n    def g(self):\n        return )\n")
+    assert [item.name for item in source.items] == ["", "f", "A", ""]
+    assert [item.name for item in source.items[2].body] == ["g"]
+    for item in (source.items[1], source.items[2].body[0]):
+        with pytest.raises(NotStructural):
+            item.body  # noqa: B018  (reading it is what fails)
+
+
+def test_a_string_that_is_not_closed_is_not_cut() -> None:
+    with pytest.raises(NotStructural):
+        Source(b"def f():\n    return 1\n\n\nx = 'a\n\n\ndef g():\n    return 2\n")
