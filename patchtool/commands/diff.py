@@ -31,7 +31,7 @@ def diff(session: Session, *, on: str | None, patch: str | None, as_stat: bool) 
     empty = [f"{p.info.name}: {p.judgement.state.value}, nothing to show" for p in chosen if not p.judgement.contents]
     return Report(
         "diff",
-        max((p.judgement.state.exit_code for p in chosen), default=rendering.exit_code),
+        max((p.exit_code for p in chosen), default=rendering.exit_code),
         upstream_report(stored, project.pin.hashes),
         patches=chosen,
         notes=(*session.notes(), *rendering.notes, *empty),

@@ -91,7 +91,7 @@ def _on_release(session: Session, stored: StoredRelease, name: str) -> Report:
 
 
 def _report(patch: PatchReport, upstream: UpstreamReport, notes: tuple[str, ...]) -> Report:
-    code = patch.on_disk.state.exit_code if patch.on_disk else patch.judgement.state.exit_code
+    code = patch.on_disk.state.exit_code if patch.on_disk else patch.exit_code
     return Report("explain", code, upstream, patches=(patch,), notes=notes, kind="explain")
 
 

@@ -27,10 +27,9 @@ from patchtool.workflow.acquire import ArtifactHashes, artifact_hashes
 from patchtool.workflow.carried_patches import carry_patches
 from patchtool.workflow.conflict_forecast import Forecast, forecast
 from patchtool.workflow.conflicts import Taken, first_stuck, take_resolution
-from patchtool.workflow.drift import with_drifts
-from patchtool.workflow.lock_comparison import accept, compare_with_lock, record
+from patchtool.workflow.lock_comparison import accept, compared, record
 from patchtool.workflow.prepared_series import prepared
-from patchtool.workflow.proofs import record_of, unproven, with_proofs
+from patchtool.workflow.proofs import record_of, unproven
 from patchtool.workflow.rebase_plan import plan_rebase
 from patchtool.workflow.rebase_stop import finish, stop, told_again
 from patchtool.workflow.rebase_target import compare_with_git, find_target, pin_file, with_git
@@ -189,13 +188,13 @@ def _move(session: Session, release: Release, wanted: StoppedRebase, *, dry_run:
     wanted = replace(wanted, accepted=tuple(name for name in wanted.accepted if name not in skipped))
     listed = artifact_hashes(session, release)
     stored = ensure_release(session, release, listed.hashes)
-    rendering = _render_accepted(session, patches, stored, wanted.accepted)
+    rendering = _render_accepted(session, patches, stored, wanted)
     taken = Taken()
     patch, work = first_stuck(rendering), Path(wanted.work)
     if patch and wanted.ready and patch.info.name == wanted.patch and ConflictCheckout(work).exists():
         taken = take_resolution(session, stored, rendering, patch, work, wanted.tip)
         if not taken.problems:
-            rendering = _render_accepted(session, patches, stored, wanted.accepted)
+            rendering = _render_accepted(session, patches, stored, wanted)
             wanted = replace(wanted, resolved=(*wanted.resolved, patch.info.name))
     plan = plan_rebase(session, release, rendering)._replace(skipped=tuple(skipped))
     compare_with_git(session, stored)
@@ -259,34 +258,34 @@ def _locate(patches: Sequence[PatchInfo], at: Sequence[str]) -> tuple[PatchInfo,
 
 
 def _render_accepted(
-    session: Session, patches: Sequence[PatchInfo], stored: StoredRelease, accepted: Sequence[str]
+    session: Session, patches: Sequence[PatchInfo], stored: StoredRelease, wanted: StoppedRebase
 ) -> Rendering:
     """The series on the release, with the drifts that are accepted as they will be recorded.
 
     Raises:
         InputError: There is neither a drift nor a dispute to accept: one that comes later has not been reviewed.
     """
-    lock, release = session.project.lock, stored.release
+    release = stored.release
     tree = session.store.tree(stored.commit)
     rendered = render(prepared(session, release, patches), tree, release, session.cache, progress=session.progress)
-    compared = with_proofs(session, compare_with_lock(rendered, lock, release), tree, release)
-    compared = with_drifts(session, compared, tree, release)
-    for name in accepted:
-        judgement = compared.patch(name).judgement
+    told = compared(session, rendered, tree, release)
+    for name in wanted.accepted:
+        judgement = told.patch(name).judgement
         if judgement.state is not State.DRIFTED and judgement.proof is not Proof.DISPUTES:
             what = f"{name} has no drift and no dispute on {release}: it is {judgement.state.value}"
             hint = f"leave out --accept {name}; a conflict cannot be accepted"
             raise InputError(what, hint=hint)
     reviewed = tuple(
         patch._replace(
-            judgement=now.judgement._replace(proof=patch.judgement.proof, proven_on=patch.judgement.proven_on)
+            judgement=now.judgement._replace(proof=patch.judgement.proof, proven_on=patch.judgement.proven_on),
+            accepted=wanted.reason,
         )
-        if patch.info.name in accepted
-        else patch
-        for patch, now in zip(compared.patches, rendered.patches)
+        if patch.info.name in wanted.accepted
+        # Only an acceptance of this run counts: one in the lock does not let another rebase through.
+        else patch._replace(accepted="")
+        for patch, now in zip(told.patches, rendered.patches)
     )
-    # Only an acceptance of this run counts: one in the lock does not let another rebase through.
-    return compared._replace(patches=reviewed, accepted=frozenset(accepted))
+    return told._replace(patches=reviewed)
 
 
 def _unproven_note(names: Sequence[str], release: Release) -> list[str]:

@@ -121,7 +121,9 @@ def split(session: Session, name: str, parts: Sequence[str]) -> Report:
 def _rendered(session: Session) -> tuple[StoredRelease, Rendering]:
     stored = pinned_release(session)
     tree = session.store.tree(stored.commit)
-    return stored, render(prepared(session, stored.release), tree, stored.release, session.cache)
+    return stored, render(
+        prepared(session, stored.release), tree, stored.release, session.cache, progress=session.progress
+    )
 
 
 def _change(session: Session, project: Project, contents: Mapping[str, bytes | None], headline: str) -> Report:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from patchtool.domain.errors import ExitCode
 from patchtool.domain.report import Report
-from patchtool.workflow.drift import with_drifts
 from patchtool.workflow.lock_comparison import pin_warning, render_series
 from patchtool.workflow.releases import named_release, upstream_report
 from patchtool.workflow.session import Session
@@ -31,7 +30,7 @@ def status(session: Session, *, on: str | None, tree: Path | None, installed: st
         return _installed(session, installed)
     project, stored = session.project, named_release(session, on)
     base = session.store.tree(stored.commit)
-    rendering = with_drifts(session, render_series(session, base, stored.release), base, stored.release)
+    rendering = render_series(session, base, stored.release)
     warning = pin_warning(project.lock, project.pin.release)
     return Report(
         "status",

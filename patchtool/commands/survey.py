@@ -13,10 +13,9 @@ from patchtool.domain.sibling_sites import SiblingSite
 from patchtool.domain.survey import StateChange, Survey, SurveyedRelease
 from patchtool.domain.text_patch import RESOLVED_BEFORE
 from patchtool.workflow.diffs import rendering_diff
-from patchtool.workflow.drift import with_drifts
+from patchtool.workflow.lock_comparison import compared
 from patchtool.workflow.made import made
 from patchtool.workflow.parallel_rendering import render_many
-from patchtool.workflow.proofs import with_proofs
 from patchtool.workflow.releases import find_release, index_releases, named_release
 from patchtool.workflow.rendering import Rendering, select_patches
 from patchtool.workflow.session import Session
@@ -60,7 +59,7 @@ def survey(
     stored = _stored(session, wanted)
     trees = list(session.store.trees([s.commit for s in stored], session.footprint).values())
     renderings = [
-        with_drifts(session, with_proofs(session, rendering, tree, s.release), tree, s.release)
+        compared(session, rendering, tree, s.release)
         for s, tree, rendering in zip(stored, trees, render_many(session, [s.release for s in stored], trees))
     ]
     searched, unsearched = _search(session, stored, trees, renderings) if siblings else ([None] * len(stored), [])
@@ -70,12 +69,19 @@ def survey(
             for s, tree, rendering, found in zip(stored, trees, renderings, searched)
         )
     )
+    of_lock = dict.fromkeys(note for rendering in renderings for note in rendering.notes)
     changes = [_with_commit(session, change) for change in result.changes(bisect)] if bisect else []
     return Report(
         "survey",
         ExitCode.OK if bisect else max((rendering.exit_code for rendering in renderings), default=ExitCode.OK),
         headline="\n".join(map(str, changes)) or (f"{bisect} never changes its state" if bisect else ""),
-        notes=(*session.notes(), *notes, *_resolved_before(result), *unsearched),
+        notes=(
+            *session.notes(),
+            *notes,
+            *of_lock,
+            *_resolved_before(result),
+            *unsearched,
+        ),
         extra={"made": made(session)} | ({"changes": [change.to_json() for change in changes]} if bisect else {}),
         kind="survey",
         survey=result,

@@ -198,3 +198,4 @@ class Patch(TypedDict):
     drift: Annotated[
         str | None, Meta(description="Of a drifted patch, a diff of what it rendered before and what it renders now.")
     ]
+    accepted: Annotated[str | None, Meta(description="Why the user accepted its drift or dispute; null for neither.")]

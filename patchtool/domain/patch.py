@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
+from patchtool.domain.errors import ExitCode
 from patchtool.domain.package import ROOT
 from patchtool.domain.release import Release
 from patchtool.domain.state import DiskState, Proof, State
@@ -275,6 +276,7 @@ class PatchReport(NamedTuple):
         since: The first release with this state, or None if it is not known.
         on_disk: What it is in the folder that the report is about, if it is about one.
         drift: Of a drifted patch, a diff from what it rendered before to what it renders now.
+        accepted: Why the user accepted its drift or dispute, or empty.
     """
 
     info: PatchInfo
@@ -282,6 +284,13 @@ class PatchReport(NamedTuple):
     since: Release | None = None
     on_disk: OnDisk | None = None
     drift: str = ""
+    accepted: str = ""
+
+    @property
+    def exit_code(self) -> ExitCode:
+        """Of its state and its proof; an accepted drift or dispute counts as OK, a conflict cannot be accepted."""
+        code = max(self.judgement.state.exit_code, self.judgement.proof.exit_code)
+        return ExitCode.OK if self.accepted and code < ExitCode.CONFLICT else code
 
     @property
     def added(self) -> int:
@@ -334,4 +343,5 @@ class PatchReport(NamedTuple):
             "notes": list(judgement.notes),
             "since": self.since.tag if self.since else None,
             "drift": self.drift or None,
+            "accepted": self.accepted or None,
         }

@@ -37,7 +37,7 @@ def acquire(
     if source is None and not session.can_fetch and here is None:
         raise not_in_store(release)
     upstream = source or open_upstream(find_links=here or session.find_links, offline=session.offline)
-    offered = [direct] if direct and here is None else upstream.artifacts(project, release)
+    offered = [direct] if direct and here is None else _offered(session, upstream, release)
     allowed = pinned(offered, hashes) if hashes is not None else offered
     if not allowed:
         raise _no_pinned_artifact(project, release, offered, hashes or ())
@@ -100,7 +100,7 @@ def artifact_hashes(session: Session, release: Release) -> ArtifactHashes:
         count = len(stored.digests)
         listed = "the only artifact hash" if count == 1 else f"the {count} artifact hashes"
         return ArtifactHashes(tuple(sorted(stored.digests)), (f"offline: the pin lists {listed} in the store",))
-    artifacts = open_upstream(find_links=find_links).artifacts(pin.project, release)
+    artifacts = _offered(session, open_upstream(find_links=find_links), release)
     _record_yanked(session, release, artifacts)
     if artifacts and all(artifact.yanked for artifact in artifacts):
         session.remarks.append(yanked_sentence(release, artifacts[0].yanked_reason or ""))
@@ -115,9 +115,18 @@ def artifact_hashes(session: Session, release: Release) -> ArtifactHashes:
     return ArtifactHashes(hashes, (f"the pin lists {listed} in {find_links}, which no index confirmed",), False)
 
 
+def _offered(session: Session, upstream: Upstream, release: Release) -> list[Artifact]:
+    """What a source has of a release."""
+    with session.waiting_for(f"asking for the artifacts of {release}"):
+        return upstream.artifacts(session.project.pin.project, release)
+
+
 def _index_knows(session: Session, release: Release) -> frozenset[str]:
     """The hashes that the index lists for a release; empty offline, and where it cannot be asked."""
-    return frozenset() if session.offline else index_hashes(session.project.pin.project, release)
+    if session.offline:
+        return frozenset()
+    with session.waiting_for(f"asking the index about {release}"):
+        return index_hashes(session.project.pin.project, release)
 
 
 def _confirmed(session: Session, release: Release, offered: Sequence[Artifact]) -> list[Artifact]:
@@ -170,7 +179,7 @@ def _index_hashes(session: Session, project: str, release: Release, offered: Seq
             f"the hash of no artifact of {project} {release} is known",
             hint="pin it with its hashes, or run without --offline to ask the index",
         )
-    return tuple(a.sha256 for a in open_upstream().artifacts(project, release) if a.sha256)
+    return tuple(a.sha256 for a in _offered(session, open_upstream(), release) if a.sha256)
 
 
 def _fetching(session: Session, name: str, done: int, total: int) -> None:

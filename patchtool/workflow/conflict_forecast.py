@@ -90,7 +90,7 @@ def _stuck_if_resolved(session: Session, stored: StoredRelease, rendering: Rende
         return _in_favour(known[info.name]._replace(info=info, judgement=judgement), below)
 
     # Nothing of it is kept: what is assumed here is not what the patches are.
-    render(near, session.store.tree(stored.commit), stored.release, judge=judge)
+    render(near, session.store.tree(stored.commit), stored.release, judge=judge, progress=session.progress)
     alone = {name: p.judgement for name, p in known.items() if is_stuck(p.judgement)}
     others = {info.name for info in near}
     return stuck | {name: judgement for name, judgement in alone.items() if name not in others}

@@ -35,7 +35,7 @@ def series_on_disk(session: Session, worktree: Worktree, base: TreeBase, patches
         base: What a record says of it.
         patches: The series, with the locations and kinds that the lock has for the release.
     """
-    on_disk = render(patches, worktree, worktree.release, session.cache)
+    on_disk = render(patches, worktree, worktree.release, session.cache, progress=session.progress)
     if base.changed:
         return SeriesOnDisk(session, worktree, base, tuple(patches), on_disk)
     # Without a record, code that has the fix may be upstream's, or of an earlier run: the lock or the release tells.
@@ -47,7 +47,7 @@ def series_on_disk(session: Session, worktree: Worktree, base: TreeBase, patches
         found = release_base(session, worktree, {path for info in patches for path in info.targets})
         if found is None:
             return SeriesOnDisk(session, worktree, base, tuple(patches), on_disk, unknown=True)
-        release = render(patches, found.tree, worktree.release, session.cache)
+        release = render(patches, found.tree, worktree.release, session.cache, progress=session.progress)
         if any(release.patch(name).judgement.state not in _IN_EFFECT for name in held):
             return SeriesOnDisk(session, worktree, found._replace(notes=base.notes), tuple(patches), on_disk)
     return SeriesOnDisk(session, worktree, base, tuple(patches), on_disk)
@@ -104,7 +104,9 @@ class SeriesOnDisk:
         return tuple(patch._replace(on_disk=self._state(patch)) for patch in rendering.patches)
 
     def _render(self, patches: Sequence[PatchInfo]) -> Rendering:
-        return render(patches, self.base.tree, self.worktree.release, self.session.cache)
+        return render(
+            patches, self.base.tree, self.worktree.release, self.session.cache, progress=self.session.progress
+        )
 
     @cached_property
     def _exact(self) -> frozenset[str] | None:

@@ -6,11 +6,14 @@ import difflib
 import re
 from typing import TYPE_CHECKING
 
+from patchtool.domain.errors import EnvironmentFault, InputError
 from patchtool.domain.objects import MISSING
 from patchtool.domain.state import State
 from patchtool.domain.text_patch import REGULAR
 from patchtool.workflow.diffs import git_diff, rendering_diff
-from patchtool.workflow.lock_comparison import render_series
+from patchtool.workflow.prepared_series import prepared
+from patchtool.workflow.releases import ensure_release
+from patchtool.workflow.rendering import render
 
 if TYPE_CHECKING:
     from patchtool.domain.lock import LockedPatch
@@ -61,11 +64,14 @@ def _before(session: Session, release: Release | None, name: str) -> tuple[str, 
         text = _recorded(session, recorded.patches[name])
         return (text, f"as recorded on {release}") if text else ("", "as recorded, which this store does not have")
     pin = lock.pin or session.project.pin.release
-    stored = session.store.release(pin)
-    if stored is None:
+    try:
+        stored = ensure_release(
+            session, pin, session.project.pin.hashes if pin == session.project.pin.release else None
+        )
+    except (EnvironmentFault, InputError):  # the drift is told all the same
         return "", f"on {pin}, which this store does not have"
     base = session.store.tree(stored.commit)
-    rendering = render_series(session, base, pin)
+    rendering = render(prepared(session, pin), base, pin, session.cache, progress=session.progress)
     return rendering_diff(rendering, base, rendering.patch(name)), f"on {pin}"
 
 

@@ -24,7 +24,7 @@ def render_series(
     *,
     rendered: Rendering | None = None,
 ) -> Rendering:
-    """Render the series on a tree and compare it with the lock.
+    """Render the series on a tree, beside what is recorded of it.
 
     Args:
         session: The run.
@@ -33,11 +33,29 @@ def render_series(
         patches: The patches of the series to render; all by default.
         rendered: Their rendering on that tree, if it was made before.
     """
-    project = session.project
     if rendered is None:
         rendered = render(prepared(session, release, patches), tree, release, session.cache, progress=session.progress)
-    rendering = compare_with_lock(rendered, project.lock, release)
-    return with_proofs(session, rendering, tree, release)
+    return compared(session, rendered, tree, release)
+
+
+def compared(session: Session, rendered: Rendering, tree: Tree, release: Release | None) -> Rendering:
+    """Compare a rendering with the lock and the proofs; every verb that tells of states tells those of this function.
+
+    Args:
+        session: The run.
+        rendered: The series on the tree.
+        tree: The upstream state.
+        release: Which release that is, where known.
+
+    Returns:
+        The rendering with drifts, each beside what it was, with recorded acceptances, and with proofs.
+    """
+    rendering = with_proofs(session, compare_with_lock(rendered, session.project.lock, release), tree, release)
+    if not any(patch.judgement.state is State.DRIFTED for patch in rendering.patches):
+        return rendering
+    from patchtool.workflow.drift import with_drifts  # late: only a drift needs two renderings
+
+    return with_drifts(session, rendering, tree, release)
 
 
 def compare_with_lock(rendering: Rendering, lock: Lock, release: Release | None) -> Rendering:
@@ -56,19 +74,23 @@ def compare_with_lock(rendering: Rendering, lock: Lock, release: Release | None)
         return rendering
     patches: list[PatchReport] = []
     notes: list[str] = []
-    accepted: set[str] = set()
     for patch in rendering.patches:
         name = patch.info.name
         locked = recorded.patches.get(name)
         if locked is None or locked.digest != patch.info.digest:
-            notes.append(f"{name} was edited since the lock was written: patchtool refresh {name}")
+            notes.append(_edited(name, lock, release))
             patches.append(patch)
             continue
         drift = _drift(patch.judgement, locked)
-        if locked.accepted and not drift:  # what was accepted is what the lock records, and nothing later
-            accepted.add(name)
-        patches.append(patch if drift is None else patch._replace(judgement=drift))
-    return Rendering(tuple(patches), frozenset(accepted), tuple(notes))
+        # What was accepted is what the lock records, and nothing later.
+        patches.append(patch._replace(judgement=drift) if drift else patch._replace(accepted=locked.accepted))
+    return Rendering(tuple(patches), tuple(notes))
+
+
+def _edited(name: str, lock: Lock, release: Release | None) -> str:
+    if release == lock.pin:
+        return f"{name} was edited since the lock was written: patchtool refresh {name}"
+    return f"{name} was edited since the lock recorded {release}: its rendering there is not compared"
 
 
 def _drift(judgement: Judgement, locked: LockedPatch) -> Judgement | None:

@@ -103,7 +103,7 @@ def _record(session: Session, base: BaseTree, rendering: Rendering, proofs: Sequ
             continue
         patch = rendering.patch(proof.patch)
         chosen = [*required_by(patch.info, infos), patch.info]
-        alone = render(chosen, base.tree, base.release, session.cache).patch(proof.patch)
+        alone = render(chosen, base.tree, base.release, session.cache, progress=session.progress).patch(proof.patch)
         renderings = [rendering_of(each.judgement) for each in (patch, alone)]
         patches[proof.patch] = SealedPatch(
             proof.verdict,

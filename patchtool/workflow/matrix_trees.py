@@ -102,6 +102,9 @@ def render_subsets(session: Session, base: BaseTree, subsets: Iterable[tuple[str
     overlays: dict[tuple[str, ...], dict[str, bytes]] = {}
     for subset in subsets:
         chosen = [info for info in patches if info.name in subset]
-        contents = {**base.originals, **render(chosen, base.tree, base.release, session.cache).contents}
+        contents = {
+            **base.originals,
+            **render(chosen, base.tree, base.release, session.cache, progress=session.progress).contents,
+        }
         overlays[subset] = {path: _ABSENT if data is None else data for path, data in contents.items()}
     return ReleaseTrees(base.release, base.folder, overlays, session.project.package)

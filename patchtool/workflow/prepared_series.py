@@ -18,7 +18,7 @@ from patchtool.domain.patch import Judgement, PatchInfo, PatchReport
 from patchtool.domain.release import Release
 from patchtool.domain.text_patch import LaterChange, TextChange, TextSource, known_source
 from patchtool.domain.trees import entries_of
-from patchtool.workflow.rendering import judge_now, judgements
+from patchtool.workflow.rendering import judge_now, judgements, told
 from patchtool.workflow.session import Session
 
 if TYPE_CHECKING:
@@ -37,16 +37,25 @@ def prepared(
         release: The release, where known.
         patches: The patches of the series; all by default.
     """
-    return with_recorded_locations(bound(session, patches, release), session.project.lock, release)
+    (series,) = prepared_on(session, [release], patches)
+    return series
 
 
-def bound(
-    session: Session, patches: Sequence[PatchInfo] | None = None, release: Release | None = None
-) -> tuple[PatchInfo, ...]:
-    """The series with the sources of its text patches, and the releases that the store has before the one at hand."""
+def prepared_on(
+    session: Session, releases: Sequence[Release | None], patches: Sequence[PatchInfo] | None = None
+) -> list[tuple[PatchInfo, ...]]:
+    """The series as it is to be rendered on each of many releases; what they have in common is looked up once."""
     chosen = tuple(session.project.patches if patches is None else patches)
-    if not any(info.is_text for info in chosen):
-        return chosen
+    text = any(info.is_text for info in chosen)
+    bound = _bound_on(session, releases, chosen) if text else [chosen] * len(releases)
+    lock = session.project.lock
+    return [with_recorded_locations(series, lock, release) for series, release in zip(bound, releases)]
+
+
+def _bound_on(
+    session: Session, releases: Sequence[Release | None], chosen: Sequence[PatchInfo]
+) -> list[tuple[PatchInfo, ...]]:
+    """The series with the sources of its text patches, and the releases that the store has before each at hand."""
     from patchtool.adapters.git.resolutions import recorded_resolutions  # late: for text patches only
 
     digest, keys = hashlib.sha256(), {}
@@ -55,30 +64,35 @@ def bound(
         digest.update(f"{info.name} {info.digest}\n".encode())
     later = _later_digests(session)
     known = recorded_resolutions(session.store.git)
-    between = {
-        base: _between(session, base, release) for base in {base_of(session, info) for info in chosen if info.is_text}
-    }
-    return tuple(
-        _bound(
-            session,
-            info,
-            f"{keys[info.name]} {later[info.name]}".strip(),
-            known.get(info.name),
-            between[base_of(session, info)],
-        )
-        if info.is_text
-        else info
-        for info in chosen
-    )
+
+    def bound(info: PatchInfo, between: Mapping[Release, Between]) -> PatchInfo:
+        others = f"{keys[info.name]} {later[info.name]}".strip()
+        return _bound(session, info, others, known.get(info.name), between[base_of(session, info)])
+
+    return [
+        tuple(bound(info, between) if info.is_text else info for info in chosen)
+        for between in _between(session, releases, chosen)
+    ]
 
 
-def _between(session: Session, base: Release, release: Release | None) -> Between:
-    """The releases of the index that the store has between two, oldest first."""
-    if release is None or release.commit or base.commit or release <= base:
-        return ()
-    names = [each for each in session.store.releases() if base < each < release]
+def _between(
+    session: Session, releases: Sequence[Release | None], chosen: Sequence[PatchInfo]
+) -> list[dict[Release, Between]]:
+    """The releases of the index that the store has between each base and each release, oldest first, by base."""
+    bases = {base_of(session, info) for info in chosen if info.is_text}
+    indexed = [base for base in bases if not base.commit]
+    newer = [each for each in releases if each is not None and not each.commit and any(b < each for b in indexed)]
+    names = session.store.releases() if newer else []
+    names = [each for each in names if any(b < each for b in indexed) and each < max(newer)]
     stored = session.store.stored(names) if names else {}
-    return [(str(each), session.store.tree(stored[each].commit)) for each in names if each in stored]
+    trees = {each: (str(each), session.store.tree(stored[each].commit)) for each in names if each in stored}
+
+    def between(base: Release, release: Release | None) -> Between:
+        if release is None or release.commit or base.commit:
+            return ()
+        return [tree for each, tree in trees.items() if base < each < release]
+
+    return [{base: between(base, release) for base in bases} for release in releases]
 
 
 def _bound(session: Session, info: PatchInfo, others: str, known: Resolutions | None, between: Between) -> PatchInfo:
@@ -171,7 +185,8 @@ def _judged_on(session: Session, base: Release, changes: dict[str, TextChange]) 
             change = changes[info.name] = applied._replace(commit=stored.commit)
             return judge_now(info._replace(text=known_source("", change)), below, release)
 
-        for report in judgements(series, tree, base, session.cache, judge=judge):
+        reports = judgements(series, tree, base, session.cache, judge=judge)
+        for report in told(reports, len(series), session.progress):
             if report.info.name == own[-1]:
                 break  # what comes after the last of them is nobody's base
             yield report

@@ -11,7 +11,7 @@ from patchtool.domain.package import Package
 from patchtool.domain.patch import PatchInfo
 from patchtool.domain.ports import Tree
 from patchtool.domain.text_patch import FileChange as TextFileChange
-from patchtool.workflow.prepared_series import base_of, bound
+from patchtool.workflow.prepared_series import base_of, prepared
 from patchtool.workflow.releases import pinned_release
 from patchtool.workflow.rendering import OverlayTree, render, select_patches
 from patchtool.workflow.session import Session
@@ -30,7 +30,7 @@ def change_of_patch(session: Session, name: str) -> tuple[PatchInfo, ChangeSet, 
     Raises:
         InputError: It is no text patch, or does not apply to the pin.
     """
-    series = bound(session)
+    series = prepared(session, session.project.pin.release)
     (info,) = select_patches(series, (name,))
     if info.text is None:
         raise InputError(
@@ -42,7 +42,7 @@ def change_of_patch(session: Session, name: str) -> tuple[PatchInfo, ChangeSet, 
         problem = change.problem or f"it was made for {base_of(session, info)}, and the pin is {stored.release}"
         raise InputError(f"{name} cannot be drafted from: {problem}", hint=f"patchtool explain {name}")
     tree = session.store.tree(stored.commit)
-    below = render(series[: series.index(info)], tree, stored.release, session.cache)
+    below = render(series[: series.index(info)], tree, stored.release, session.cache, progress=session.progress)
     changes = [part for file in change.files for part in _parts(file)]
     stated = [
         part for part in changes if not not_python(part.path, session.project.package) and part.before != part.after

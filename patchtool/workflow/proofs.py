@@ -177,7 +177,7 @@ def unproven(rendering: Rendering) -> list[str]:
         if patch.judgement.state in _PROVABLE
         and not patch.info.is_text  # a text patch need not have tests
         and patch.judgement.proof is not Proof.AGREES
-        and not (patch.judgement.proof is Proof.DISPUTES and patch.info.name in rendering.accepted)
+        and not (patch.judgement.proof is Proof.DISPUTES and patch.accepted)
     ]
 
 

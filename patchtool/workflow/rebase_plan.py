@@ -9,7 +9,7 @@ from patchtool.domain.patch import PatchInfo
 from patchtool.domain.rebase import RebasePlan, RebaseStep
 from patchtool.domain.release import Release
 from patchtool.workflow.lock_comparison import render_series
-from patchtool.workflow.prepared_series import bound
+from patchtool.workflow.prepared_series import prepared
 from patchtool.workflow.rendering import Rendering, render
 from patchtool.workflow.session import Session
 
@@ -64,7 +64,8 @@ def _fails_since(session: Session, info: PatchInfo, start: Release, to: Release)
         stored = session.store.release(release)
         if stored is None:
             continue
-        rendering = render(bound(session), session.store.tree(stored.commit), release, session.cache)
+        tree = session.store.tree(stored.commit)
+        rendering = render(prepared(session, release), tree, release, session.cache, progress=session.progress)
         if rendering.patch(info.name).judgement.state.exit_code >= ExitCode.CONFLICT:
             return release
     return None

@@ -109,7 +109,9 @@ def index_releases(session: Session) -> list[Release]:
     from patchtool.adapters.upstreams import open_upstream
 
     upstream = open_upstream(find_links=session.find_links, offline=session.offline)
-    return [r for r in upstream.releases(session.project.pin.project) if r.is_final]
+    project = session.project.pin.project
+    with session.waiting_for(f"asking for the releases of {project}"):
+        return [release for release in upstream.releases(project) if release.is_final]
 
 
 def newest_release(session: Session) -> Release:

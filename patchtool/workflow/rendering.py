@@ -36,25 +36,18 @@ class Rendering(NamedTuple):
 
     Args:
         patches: Every patch with its judgement, in order.
-        accepted: Names of the patches whose drift or dispute the user accepted.
         notes: What the user should know, one sentence each.
         on_other_bytes: Names of the patches that were proven, but not on these bytes.
     """
 
     patches: tuple[PatchReport, ...]
-    accepted: frozenset[str] = frozenset()
     notes: tuple[str, ...] = ()
     on_other_bytes: frozenset[str] = frozenset()
 
     @property
     def exit_code(self) -> ExitCode:
-        """The highest of all patches; an accepted drift or dispute counts as OK, a conflict cannot be accepted."""
-        code = ExitCode.OK
-        for patch in self.patches:
-            own = max(patch.judgement.state.exit_code, patch.judgement.proof.exit_code)
-            if own >= ExitCode.CONFLICT or patch.info.name not in self.accepted:
-                code = max(code, own)
-        return code
+        """The highest of all patches."""
+        return max((patch.exit_code for patch in self.patches), default=ExitCode.OK)
 
     @property
     def contents(self) -> dict[str, bytes | None]:
@@ -193,12 +186,18 @@ def render(
         judge: Makes the judgements that are not cached.
         progress: Called with how many patches were judged, of how many.
     """
-    found: list[PatchReport] = []
-    for report in judgements(patches, tree, release, cache, judge=judge):
-        found.append(report)
-        if progress is not None:
-            progress("judging", len(found), len(patches), "patches")
-    return Rendering(tuple(found))
+    reports = judgements(patches, tree, release, cache, judge=judge)
+    return Rendering(tuple(reports if progress is None else told(reports, len(patches), progress)))
+
+
+def told(
+    reports: Iterable[PatchReport], count: int, progress: Callable[[str, int, int, str], None]
+) -> Iterator[PatchReport]:
+    """Pass reports on as they come, and tell how many there are by then, of how many."""
+    progress("judging", 0, count, "patches")
+    for done, report in enumerate(reports, start=1):
+        progress("judging", done, count, "patches")
+        yield report
 
 
 def judgements(

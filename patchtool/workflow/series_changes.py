@@ -23,7 +23,7 @@ from patchtool.domain.text_patch import known_source
 from patchtool.domain.trees import entries_of
 from patchtool.workflow.prepared_series import base_of, prepared
 from patchtool.workflow.releases import pinned_release
-from patchtool.workflow.rendering import Rendering, judge_now, judgements, render
+from patchtool.workflow.rendering import Rendering, judge_now, render
 from patchtool.workflow.session import Session
 
 
@@ -145,7 +145,7 @@ def render_in_order(session: Session, stored: StoredRelease, patches: Sequence[P
             change = index.apply(Path(info.source_file).read_bytes())
             return judge_now(info._replace(text=known_source("", change)), below, release)
 
-        return Rendering(tuple(judgements(series, tree, stored.release, session.cache, judge=judge)))
+        return render(series, tree, stored.release, session.cache, judge=judge, progress=session.progress)
 
 
 @contextmanager
@@ -181,7 +181,7 @@ def render_proposed(session: Session, contents: Mapping[str, bytes | None]) -> R
     with proposed(session, contents) as other:
         stored = pinned_release(other)
         tree = other.store.tree(stored.commit)
-        return render(prepared(other, stored.release), tree, stored.release, other.cache)
+        return render(prepared(other, stored.release), tree, stored.release, other.cache, progress=other.progress)
 
 
 def first_worse(before: Rendering, after: Rendering) -> PatchReport | None:

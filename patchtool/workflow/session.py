@@ -144,6 +144,15 @@ class Session:
         kind = _KeptJudgements if self.no_exec else JudgementCache if self.cache_writes else _ReadOnlyCache
         return kind(self.store.beside("judgements"))
 
+    @contextmanager
+    def waiting_for(self, what: str) -> Iterator[None]:
+        """Tell that another machine is asked, which may take long, and does not say how far it is."""
+        self.progress(what, 0, 1, "answers")
+        try:
+            yield
+        finally:
+            self.progress(what, 1, 1, "answers")
+
     @property
     def can_fetch(self) -> bool:
         """Whether there is anywhere to fetch an artifact from."""

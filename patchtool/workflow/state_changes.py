@@ -10,7 +10,7 @@ from patchtool.domain.patch import PatchInfo
 from patchtool.domain.ports import Tree
 from patchtool.domain.release import Release
 from patchtool.domain.state import State
-from patchtool.workflow.prepared_series import bound
+from patchtool.workflow.prepared_series import prepared_on
 from patchtool.workflow.rendering import render
 from patchtool.workflow.session import Session
 from patchtool.workflow.upstream_history import acquire_commits, upstream_commits
@@ -63,10 +63,11 @@ def _states(
     acquire_commits(session, releases)
     trees = session.store.trees([entry.commit for entry in entries], session.footprint)
     known: dict[tuple[tuple[str, str], ...], State] = {}
-    for entry in entries:
+    on = [Release(named.version, entry.commit) for entry in entries]
+    for entry, release, series in zip(entries, on, prepared_on(session, on)):
         tree: Tree = trees[entry.commit]
         files = tuple(sorted(tree.blob_ids(session.footprint).items()))
         if files not in known:
-            rendering = render(bound(session), tree, Release(named.version, entry.commit), session.cache)
+            rendering = render(series, tree, release, session.cache, progress=session.progress)
             known[files] = rendering.patch(info.name).judgement.state
         yield entry, known[files]

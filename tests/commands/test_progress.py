@@ -49,9 +49,17 @@ def run(upstream: SmallUpstream, *argv: str, terminal: bool = True, store: str =
     ("argv", "told"),
     [
         (("fetch", "1.0"), ["reading sglang-1.0-py3-none-any.whl: 0.0 of 0.0 MB"]),
-        (("survey", "1.0", "1.1"), ["judging: 0 of 2 releases"]),
-        (("rebase", "--to", "1.1", "--dry-run"), ["judging: 1 of 2 patches"]),
-        (("apply", "--output", "out"), ["judging: 1 of 2 patches"]),
+        (
+            ("survey", "1.0", "1.1"),
+            ["asking for the artifacts of v1.0: 0 of 1 answers", "judging on 2 releases: 0 of 4 patches"],
+        ),
+        (("rebase", "--to", "1.1", "--dry-run"), ["judging: 0 of 2 patches"]),
+        (("apply", "--output", "out"), ["judging: 0 of 2 patches"]),
+        (("refresh",), ["judging: 0 of 2 patches"]),
+        (("series", "move", "tracking", "--before", "dense"), ["judging: 0 of 2 patches"]),
+        (("survey",), ["asking for the releases of sglang: 0 of 1 answers"]),
+        (("rebase", "--to", "latest", "--dry-run"), ["asking for the releases of sglang: 0 of 1 answers"]),
+        (("test", "--tier", "static"), ["judging: 0 of 2 patches", "running: 0 of "]),
         (
             ("export", "wheel", "--output", "out"),
             ["exporting: 0 of 1 formats", "patching sglang-1.0-py3-none-any.whl: 0 of 1 wheels"],
@@ -80,6 +88,8 @@ def test_fetch_from_git_says_where_it_is(upstream: SmallUpstream) -> None:
     shown = run(upstream, "fetch")
     lines = shown.split("\r")
     assert any(line.startswith(f"fetching from {served.url}: 0 of ") for line in lines), shown
+    surveyed = run(upstream, "survey", "v1.0..main", "--bisect", "dense").split("\r")
+    assert any(line.startswith(f"asking {served.url} for its refs: 0 of 1 answers") for line in surveyed), surveyed
     assert any(
         re.match(f"fetching from {served.url}, [a-z ]+objects.*: [1-9][0-9]* of [0-9]+ objects", x) for x in lines
     )

@@ -76,7 +76,12 @@ class Remote(NamedTuple):
             EnvironmentFault: The repository cannot be read.
             InputError: Its object ids are not those of the store.
         """
-        listed = self._run("ls-remote", "--quiet", "--", self.url, *patterns).stdout.decode(errors="replace")
+        what = f"asking {redact(self.url)} for its refs"
+        self.progress(what, 0, 1, "answers")
+        try:
+            listed = self._run("ls-remote", "--quiet", "--", self.url, *patterns).stdout.decode(errors="replace")
+        finally:
+            self.progress(what, 1, 1, "answers")
         found = {name: oid for oid, name in (line.split("\t", 1) for line in listed.splitlines())}
         if any(len(oid) != len(MISSING) for oid in found.values()):
             raise InputError(

@@ -32,9 +32,10 @@ def with_proofs(survey: Survey, run: Run) -> Survey:
     for row in survey["releases"]:
         patches = []
         for patch in row["patches"]:
-            proof = proofs.get((patch["name"], row["release"]))
+            proof, before = proofs.get((patch["name"], row["release"])), patch["proof"]
             if proof and proof.structural == patch["state"]:
                 patch = {**patch, "proof": proof.verdict, "proven_on": row["release"], "proof_detail": None}
+                patch |= {"accepted": patch.get("accepted") if proof.verdict == before else None}
             elif proof:
                 notes.append(
                     f"the tests ran with {patch['name']} {proof.structural} on {row['release']}, and it is "

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from patchtool.cli.reports.words import listed
 from patchtool.domain.errors import ExitCode
 from patchtool.domain.release import Release
-from patchtool.domain.state import State
+from patchtool.domain.state import Proof, State
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -89,9 +89,9 @@ def ranges(survey: Survey, patch: int) -> list[StateRange]:
     """
     releases = survey["releases"]
 
-    def state_and_proof(index: int) -> tuple[str, str]:
+    def state_and_proof(index: int) -> tuple[str, str, bool]:
         found = releases[index]["patches"][patch]
-        return found["state"], found["proof"]
+        return found["state"], found["proof"], needs_work(found)
 
     found = []
     for _, group in groupby(range(len(releases)), state_and_proof):
@@ -132,8 +132,9 @@ def has_unproven(survey: Survey) -> bool:
 
 
 def needs_work(patch: SurveyedPatch) -> bool:
-    """Whether a maintainer has to look at it."""
-    return State(patch["state"]).exit_code is not ExitCode.OK or patch["proof"] == "disputes"
+    """Whether a maintainer has to look at it; one who accepted a drift or dispute did."""
+    found = max(State(patch["state"]).exit_code, Proof(patch["proof"]).exit_code)
+    return found is not ExitCode.OK and not (patch.get("accepted") and found < ExitCode.CONFLICT)
 
 
 def problem_of(patch: SurveyedPatch) -> str:

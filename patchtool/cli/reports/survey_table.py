@@ -148,7 +148,9 @@ def _candidate_lines(survey: Survey) -> list[str]:
 
 def _drifts(survey: Survey) -> list[str]:
     """How the rendering of each drifted patch differs, on the newest release where it is."""
-    newest = {p["name"]: p["drift"] for row in survey["releases"] for p in row["patches"] if p.get("drift")}
+    newest = {
+        p["name"]: p["drift"] for row in survey["releases"] for p in row["patches"] if p.get("drift") and needs_work(p)
+    }
     return [_joined(map(visible, drift.splitlines())) for drift in newest.values() if drift]
 
 

@@ -172,10 +172,15 @@ def state_words(patch: PatchReport) -> str:
     """A patch's state; that it landed is a claim about structure, so it is said whether tests have confirmed it."""
     found = patch.judgement
     if state_name(patch) != State.LANDED.value:
-        return state_name(patch).replace("-", " ")
+        return state_name(patch).replace("-", " ") + " (accepted)" * _is_accepted(patch)
     if found.proof is Proof.AGREES:
         return f"landed (proven on {found.proven_on})"
     return "landed (disputed)" if found.proof is Proof.DISPUTES else "landed (unproven)"
+
+
+def _is_accepted(patch: PatchReport) -> bool:
+    """Whether the user accepted the state that the patch is told to have."""
+    return bool(patch.accepted) and state_name(patch) == State.DRIFTED.value
 
 
 def _colors(patches: Sequence[PatchReport], column: int) -> dict[tuple[int, int], str]:
@@ -190,6 +195,8 @@ def explanation(patch: PatchReport) -> str:
         lines.append(f"  on disk: {patch.on_disk.detail}")
     if found.detail:
         lines.append(f"  why: {found.detail}")
+    if patch.accepted:
+        lines.append(f"  accepted: {patch.accepted}")
     for goal in found.goals:
         status = f"missing ({goal.evidence})"
         if goal.held_before:
@@ -252,7 +259,8 @@ def _lines_changed(patch: PatchReport) -> str:
 
 def _is_notable(patch: PatchReport) -> bool:
     explained = patch.on_disk is not None and patch.on_disk.reason is not None
-    return patch.judgement.state.exit_code is not ExitCode.OK or patch.judgement.state is State.PARTIAL or explained
+    needs_work = patch.judgement.state.exit_code is not ExitCode.OK and not _is_accepted(patch)
+    return needs_work or patch.judgement.state is State.PARTIAL or explained
 
 
 def _failure(patch: PatchReport) -> str:
