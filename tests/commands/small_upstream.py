@@ -1,9 +1,12 @@
 """A small upstream and a project with two patches for it; its releases are real wheels in a folder."""
 
+from __future__ import annotations
+
 import hashlib
 import json
 import zipfile
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -121,6 +124,12 @@ class SmallUpstream:
             (patch / "codemod.py").write_text(codemod)
             (patch / "patch.toml").write_text(METADATA.format(title=f"cache: {name}"))
         (self.project / "patches" / "series").write_text("dense\ntracking\n")
+
+    def seen_by(self, capsys: pytest.CaptureFixture[str]) -> SmallUpstream:
+        """The same upstream for a test that did not make it."""
+        other = copy(self)
+        other._capsys = capsys
+        return other
 
     def release(self, version: str, files: Mapping[str, str | bytes], distribution: str = "sglang") -> Path:
         """Publish a release."""

@@ -99,6 +99,12 @@ class Checkout(NamedTuple):
         listed = self.run("for-each-ref", "--format=%(refname:strip=2)", f"--points-at={commit}", "refs/tags")
         return listed.decode(errors="replace").split()
 
+    def tags_between(self, old: str, new: str) -> list[str]:
+        """Names of the tags in the history of a commit that are not in that of an older one."""
+        form = "--format=%(refname:strip=2)"
+        listed = self.run("for-each-ref", form, f"--merged={new}", f"--no-merged={old}", "refs/tags")
+        return listed.decode(errors="replace").split()
+
     def line_endings(self, paths: Iterable[str]) -> dict[str, str]:
         """Find the files that git stores with LF and checks out with other line endings.
 

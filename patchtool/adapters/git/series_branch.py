@@ -8,6 +8,7 @@ from patchtool.adapters.git.carrying import Carried, carry, unsigned_ids
 from patchtool.adapters.git.commits import NEW_FILE
 from patchtool.adapters.git.plumbing import REGULAR, Git
 from patchtool.adapters.git.repository import Repository
+from patchtool.adapters.git.series_history import MESSAGES, newest_series, read_history
 from patchtool.adapters.git.signing import UNSIGNED, Signing, sign, signing_of
 from patchtool.domain.errors import InputError, RefusedError
 from patchtool.domain.text_patch import SYMLINK
@@ -17,8 +18,8 @@ if TYPE_CHECKING:
 
     from patchtool.adapters.git.checkout import Checkout
     from patchtool.adapters.git.commits import PatchCommit
+    from patchtool.adapters.git.series_history import HistoryCommit
 
-_MOST = 1000
 HEADS = "refs/heads/"
 
 
@@ -28,7 +29,7 @@ class SeriesCommits(NamedTuple):
     Args:
         base: The commit below the first.
         commits: Their ids, in series order.
-        own: Ids of the commits on top of them, which are the person's; the oldest first.
+        own: Ids of the commits on top of them and between them, which are the person's; the oldest first.
     """
 
     base: str
@@ -65,18 +66,33 @@ class PreparedBranch(NamedTuple):
 
 
 def series_below(checkout: Checkout, commit: str) -> SeriesCommits | None:
-    """Find the commits of a series in the first parents of a commit; None where there are none."""
-    form = "--format=%H%x1f%(trailers:key=Patchtool-Patch,valueonly,separator=%x20)"
-    listed = checkout.run("log", "--first-parent", f"--max-count={_MOST}", form, commit, "--").decode(errors="replace")
-    commits = [line.partition("\x1f")[::2] for line in listed.splitlines() if line]
-    first = next((i for i, (_, patch) in enumerate(commits) if patch), None)
-    if first is None:
+    """Find the commits of a series in the first parents of a commit; None where there are none.
+
+    Raises:
+        RefusedError: They are there in a way in which they cannot be told from the person's own.
+    """
+    history = read_history(checkout, commit, "--first-parent")
+    series, _ = newest_series(history)
+    if not series:
+        merged, reverted = newest_series(read_history(checkout, commit, *MESSAGES) if _has_merges(history) else [])
+        if found := next((each for each in merged if each.id not in reverted), None):
+            raise RefusedError(
+                f"the commits of the series, such as {found.id[:12]}, came here by a merge",
+                hint=f"git -C {checkout.root} switch to the branch that was merged, and merge it again afterwards",
+            )
         return None
-    below = next((i for i in range(first, len(commits)) if not commits[i][1]), None)
-    if below is None:
-        return None
-    ids = [commit for commit, _ in commits]
-    return SeriesCommits(ids[below], tuple(ids[first:below][::-1]), tuple(ids[:first][::-1]))
+    if squashed := next((each for each in series if len(each.patches) > 1), None):
+        raise RefusedError(
+            f"{squashed.id[:12]} is {len(squashed.patches)} patches in one commit, and may have more in it",
+            hint=f"git -C {checkout.root} switch --detach {squashed.id[:12]}^, and apply the series there",
+        )
+    base, ids = next(iter(series[-1].parents), ""), [each.id for each in series]
+    own = [each.id for each in history[: [each.id for each in history].index(ids[-1])] if each.id not in ids]
+    return SeriesCommits(base, tuple(ids[::-1]), tuple(own[::-1])) if base else None
+
+
+def _has_merges(history: Iterable[HistoryCommit]) -> bool:
+    return any(len(each.parents) > 1 for each in history)
 
 
 def find_commit(checkout: Checkout, name: str) -> str:

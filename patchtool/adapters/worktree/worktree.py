@@ -106,9 +106,11 @@ class Worktree:
             return recorded[commit]
         tags = self.checkout.tags(commit or "HEAD")
         if not tags and self.committed and self.committed.below != commit:
-            if self.committed.below in recorded:
+            if self.committed.below in recorded and not self.committed.merged:
                 return recorded[self.committed.below]
-            tags = self.checkout.tags(self.committed.below)
+            merged = self.committed.merged
+            newer = self.checkout.tags_between(self.committed.below, merged[0]) if merged else []
+            tags = newer or self.checkout.tags(self.committed.below)
         return release_from_tags(tags) or release_from_files(self.package, self.upstream, self.known)
 
     @cached_property
