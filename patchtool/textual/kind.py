@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from patchtool.domain.draft import Draft
 from patchtool.domain.draft import FileChange as DraftedChange
+from patchtool.domain.errors import EnvironmentFault
 from patchtool.domain.objects import MISSING, blob_id
 from patchtool.domain.patch import Change, Diagnostic, GoalEvidence, Judgement, PatchInfo
 from patchtool.domain.ports import Tree
@@ -37,7 +38,11 @@ class TextKind:
         """Nothing is imported late."""
 
     def judge(self, info: PatchInfo, tree: Tree, release: Release | None) -> Judgement:
-        """Carry the patch to a tree; ``conflict`` where it does not apply to the one that it was made for."""
+        """Carry the patch to a tree; ``conflict`` where it does not apply to the one that it was made for.
+
+        Raises:
+            EnvironmentFault: The tree cannot be read.
+        """
         if info.text is None:
             return Judgement(State.CONFLICT, "base-unknown", _NO_BASE)
         change = info.text.change()
@@ -53,6 +58,8 @@ class TextKind:
             if not needs_person:
                 return judgement
             return _as_resolved(info.text, tree) or _landed_earlier(change, info.text, tree, release) or judgement
+        except EnvironmentFault:  # the machine failed, not the merge
+            raise
         except Exception as error:  # noqa: BLE001 -- upstream's code must not end a run that is about other patches, too
             text = f"{type(error).__name__}: {error}"
             return Judgement(State.CRASHED, "carry-failed", text, trace=traceback.format_exc())

@@ -30,6 +30,9 @@ def new_homes(change: FileChange, tree: Tree) -> list[str]:
     Returns:
         Paths of other files that define all of them, by name and with much of their code in common; none where the
         patch changes no definition, or where a name is all over the tree.
+
+    Raises:
+        EnvironmentFault: The tree is a part of a clone, and what it lacks cannot be fetched.
     """
     if change.base is None or change.patched is None or not change.path.endswith(".py"):
         return []
@@ -42,8 +45,10 @@ def new_homes(change: FileChange, tree: Tree) -> list[str]:
         return []
     try:
         paths = set.intersection(*(set(tree.containing(item.name)) for item in wanted)) - {change.source_path}
-    except EnvironmentFault:  # a partial clone that cannot be asked now
-        return []
+    except EnvironmentFault as error:  # that the code is nowhere would be a guess
+        told = f"{change.source_path} has none of the code that a patch changes, and it cannot be looked for elsewhere"
+        cause = f"{error.message}: {error.cause}" if error.cause else error.message
+        raise EnvironmentFault(told, hint=error.hint, cause=cause) from error
     return [path for path in sorted(paths) if len(paths) <= _MOST_FILES and _has_all(tree.read(path), wanted)]
 
 

@@ -1,9 +1,15 @@
 """A text patch whose code upstream moved to another file."""
 
+import subprocess
+from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
+from patchtool.adapters.git.commit_tree import CommitTree
+from patchtool.adapters.git.plumbing import Git
+from patchtool.adapters.git.remote import Remote
+from patchtool.domain.errors import EnvironmentFault
 from patchtool.domain.patch import Judgement, PatchInfo
 from patchtool.domain.state import State
 from patchtool.domain.text_patch import FileChange, TextChange, known_source
@@ -62,10 +68,17 @@ CASES = {
 }
 
 
+CHANGE = FileChange("store.py", BASE.encode(), PATCHED.encode())
+
+
+def info_of(*changes: FileChange) -> PatchInfo:
+    text = known_source("", TextChange(changes))
+    return PatchInfo("x", "x", "", "A <a@b.c>", (), source_file="x.patch", text=text)
+
+
 def judged(files: dict[str, str], *more: FileChange) -> Judgement:
-    change = TextChange((FileChange("store.py", BASE.encode(), PATCHED.encode()), *more))
-    info = PatchInfo("x", "x", "", "A <a@b.c>", (), source_file="x.patch", text=known_source("", change))
-    return TextKind().judge(info, MemoryTree({path: text.encode() for path, text in files.items()}), None)
+    tree = MemoryTree({path: text.encode() for path, text in files.items()})
+    return TextKind().judge(info_of(CHANGE, *more), tree, None)
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
@@ -86,3 +99,38 @@ def test_two_changes_never_go_to_one_file() -> None:
     other = FileChange("base.py", b"X = 1\n", b"X = 2\n")
     judgement = judged({"base.py": there}, other)
     assert (judgement.state, judgement.reason) == (State.CONFLICT, "moved-elsewhere")
+
+
+@pytest.fixture
+def partial(tmp_path: Path) -> Git:
+    """A repository whose commit has files of which one is missing, as in a partial clone."""
+
+    def git(*arguments: str) -> str:
+        command = ["git", "-C", str(tmp_path), "-c", "user.name=a", "-c", "user.email=b", *arguments]
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+    git("init", "-q")
+    (tmp_path / "base.py").write_text(STORE)
+    (tmp_path / "other.py").write_text(OTHER)
+    git("add", ".")
+    git("commit", "-q", "-m", "moved")
+    blob = git("rev-parse", "HEAD:base.py")
+    (tmp_path / ".git" / "objects" / blob[:2] / blob[2:]).unlink()
+    return Git(tmp_path / ".git")
+
+
+@pytest.mark.parametrize("has_remote", [False, True], ids=["offline", "the repository does not answer"])
+def test_code_that_cannot_be_looked_for_is_not_gone(partial: Git, has_remote: bool, tmp_path: Path) -> None:
+    remote = Remote(tmp_path / ".git", f"file://{tmp_path}/nowhere") if has_remote else None
+    commit = partial.run("rev-parse", "HEAD").stdout.decode().strip()
+    with pytest.raises(EnvironmentFault, match=r"store\.py .* cannot be looked for elsewhere") as raised:
+        TextKind().judge(info_of(CHANGE), CommitTree(partial, commit, remote=remote), None)
+    assert raised.value.hint
+    assert ("git fetch from" if has_remote else commit[:12]) in (raised.value.cause or "")
+    assert ("nowhere" in (raised.value.cause or "")) is has_remote
+
+
+def test_a_file_that_cannot_be_read_ends_the_run(partial: Git) -> None:
+    change = FileChange("base.py", STORE.encode(), SAVED.encode())
+    with pytest.raises(EnvironmentFault, match="without 1 files that are needed"):
+        TextKind().judge(info_of(change), CommitTree(partial, "HEAD"), None)
