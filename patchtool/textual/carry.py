@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from patchtool.domain.text_patch import REGULAR, SYMLINK, CarriedFile, CarryOutcome, HunkFinding
 from patchtool.textual import edits as states
 from patchtool.textual.chunks import NotStructural
+from patchtool.textual.formats import unreadable
 from patchtool.textual.guards import Complaint, check_merged
 from patchtool.textual.lines import LineMerge, merge_file
 from patchtool.textual.placement import misplaced
@@ -179,6 +180,9 @@ class _Carrier:
         findings = self._line_findings(lines)
         if lines.merged is None:
             return self.result(CarryOutcome.CONFLICT, self.target, findings)
+        problem = unreadable(self.path, lines.merged)
+        if problem and not any(unreadable(self.path, data) for data in (self.patched, self.target)):
+            return self.refused("unreadable", f"the merged file cannot be read: {problem}", findings)
         landed = any(hunk.state == states.LANDED for hunk in lines.hunks)
         return self.result(CarryOutcome.PARTIAL if landed else CarryOutcome.MERGED, lines.merged, findings)
 

@@ -8,6 +8,8 @@ import warnings
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from patchtool.textual.supers import with_plain_super
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
@@ -60,6 +62,7 @@ class Chunk:
         text: Its lines.
         is_first: Whether it is the start of its module or class, where a string may be documentation.
         indent: What its statements are indented by.
+        owner: The class that its statements are members of, if any.
         data: Its bytes, where they tell its encoding.
 
     Attributes:
@@ -71,9 +74,11 @@ class Chunk:
         ValueError: If it cannot be decoded.
     """
 
-    def __init__(self, text: str, *, is_first: bool, indent: str = "", data: bytes | None = None) -> None:
+    def __init__(
+        self, text: str, *, is_first: bool, indent: str = "", owner: str = "", data: bytes | None = None
+    ) -> None:
         self.text, self.is_first, self.frame = text, is_first, _FRAME if indent else ""
-        self._indent, self._data = indent, data
+        self._indent, self._owner, self._data = indent, owner, data
         self.outline = None if data else _outline(text, indent)
         if self.outline is None:
             self.body = self._parsed()
@@ -103,17 +108,27 @@ class Chunk:
         except (SyntaxError, ValueError) as error:
             raise NotStructural(f"it does not parse: {error}") from None
 
+    def compile(self) -> None:
+        """Find what a parser alone does not: ``continue`` outside of a loop, ``await`` in what is not asynchronous.
+
+        Raises:
+            SyntaxError: If it does not compile.
+        """
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            compile(self._data or self.frame + self.text, "<file>", "exec", dont_inherit=True)
+
     def _parsed(self) -> list[ast.stmt]:
         body = [] if self._data else self._class()
         return body or self._unframed(_parsed(self._data or self.frame + self.text))
 
     def _unframed(self, body: list[ast.stmt]) -> list[ast.stmt]:
-        if not self.frame:
-            return body
-        block, *behind = body
-        if behind or not isinstance(block, ast.If):
-            raise SyntaxError("code behind the block")
-        return block.body
+        if self.frame:
+            block, *behind = body
+            if behind or not isinstance(block, ast.If):
+                raise SyntaxError("code behind the block")
+            body = block.body
+        return with_plain_super(body, self._owner) if "super(" in self.text else body
 
     @cached_property
     def head(self) -> str:
@@ -130,8 +145,9 @@ class Chunk:
         lines = self.lines
         end = next(at for at in range(len(lines), 0, -1) if lines[at - 1].strip() and lines[at - 1].lstrip()[0] != "#")
         body = "".join(lines[self.head.count("\n") : end])
+        name = self.head.rpartition("class ")[2].partition("(")[0].strip(" :\t\n")
         try:
-            return [_chunk(text, not at, first.group(1)) for at, text in enumerate(_cut(body, first.group(1)))]
+            return [_chunk(text, not at, first.group(1), name) for at, text in enumerate(_cut(body, first.group(1)))]
         except (SyntaxError, ValueError):
             return []
 
@@ -191,8 +207,8 @@ def _parsed(code: str | bytes) -> list[ast.stmt]:
 
 
 @lru_cache(maxsize=KEPT)
-def _chunk(text: str, is_first: bool, indent: str = "") -> Chunk:
-    return Chunk(text, is_first=is_first, indent=indent)
+def _chunk(text: str, is_first: bool, indent: str = "", owner: str = "") -> Chunk:
+    return Chunk(text, is_first=is_first, indent=indent, owner=owner)
 
 
 def chunks_of(data: bytes) -> Sequence[Chunk]:

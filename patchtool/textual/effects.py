@@ -35,7 +35,7 @@ def commute(ours: Sequence[Item], theirs: Sequence[Item]) -> bool:
 
 
 def writes(item: Item) -> set[str]:
-    """The dotted names that an assignment writes; none for any other statement."""
+    """The dotted names that an assignment or a deletion writes; none for any other statement."""
     return _Effects([item]).writes
 
 
@@ -102,7 +102,9 @@ class _Effects:
                 self.of(node)
 
     def of(self, node: ast.AST | str) -> None:
-        if isinstance(node, str) or not isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign | ast.Pass):
+        if isinstance(node, str) or not isinstance(
+            node, ast.Assign | ast.AnnAssign | ast.AugAssign | ast.Delete | ast.Pass
+        ):
             self.unknown = True
             return
         for part in ast.walk(node):

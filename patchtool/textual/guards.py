@@ -26,6 +26,9 @@ _MODULE_NAMES = frozenset(
 )
 _POSTPONED = re.compile(r"^from __future__ import annotations$", re.MULTILINE)
 """With this, Python's own table leaves the names in annotations out."""
+_REGISTER = frozenset(
+    {"command", "delete", "get", "head", "options", "patch", "post", "put", "register", "route", "websocket"}
+)
 _Found = TypeVar("_Found", bound=tuple[str, ...])
 _KNOWN = _MODULE_NAMES | frozenset(dir(builtins))
 
@@ -57,9 +60,11 @@ def check_merged(patched: bytes, target: bytes, merged: bytes) -> Complaint | No
     try:
         for chunk in result.chunks:
             chunk.body  # noqa: B018  (reading them is the check)
+        known = _facts(target), _facts(patched)  # in this order: the second is read where the first does not suffice
+        for chunk in result.apart(known[0])[0]:
+            chunk.compile()
     except (SyntaxError, ValueError, NotStructural, RecursionError) as error:
         return Complaint("unparsable", f"the merged file does not parse: {error}")
-    known = _facts(target), _facts(patched)  # in this order: the second is read only where the first does not suffice
     for name in result.more(known[0], _definitions_of):
         count = result.definitions[name]
         if count > 1 and all(count > side.definitions[name] for side in known):
@@ -185,6 +190,9 @@ def _entries(nodes: Iterable[ast.AST]) -> Iterator[tuple[str, str]]:
             if len(node.keys) > 1:
                 keys = Counter(repr(key.value) for key in node.keys if isinstance(key, ast.Constant))
                 yield from (("the key", key) for key, count in keys.items() if count > 1)
+        elif isinstance(node, ast.List | ast.Set):
+            names = Counter(ast.unparse(each) for each in node.elts if _is_name(each))
+            yield from (("the element", name) for name, count in names.items() if count > 1)
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "add_argument":
             if node.args and isinstance(node.args[0], ast.Constant):
                 yield ("the option", repr(node.args[0].value))
@@ -197,6 +205,22 @@ def _entries(nodes: Iterable[ast.AST]) -> Iterator[tuple[str, str]]:
                 if isinstance(target, ast.Name)
             )
             yield from (("the attribute", f"{node.name}.{name}") for name, count in names.items() if count > 1)
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield from (("the registration", ast.unparse(each)) for each in node.decorator_list if _registers(each))
+
+
+def _is_name(node: ast.expr) -> bool:
+    """Whether an element of a list is a name or a text: numbers may be there as often as they like."""
+    constant = isinstance(node, ast.Constant) and isinstance(node.value, str | bytes)
+    return constant or isinstance(node, ast.Name | ast.Attribute)
+
+
+def _registers(node: ast.expr) -> bool:
+    """Whether a decorator registers a function under a text, of which there may be one."""
+    if not isinstance(node, ast.Call) or not node.args or not isinstance(node.args[0], ast.Constant):
+        return False
+    name = getattr(node.func, "attr", getattr(node.func, "id", ""))
+    return isinstance(node.args[0].value, str) and name in _REGISTER
 
 
 class _Names(NamedTuple):

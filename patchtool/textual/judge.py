@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from patchtool.textual.edits import APPLIED, CONFLICT, COSMETIC, LANDED, Edit, Hunk
 from patchtool.textual.gap import deep_keys
+from patchtool.textual.items import Definition
 from patchtool.textual.renames import same_but_variables
 
 if TYPE_CHECKING:
@@ -47,7 +48,10 @@ class Counts:
             spots = (
                 k
                 for k in range(at, len(theirs) - len(run) + 1)
-                if _may_equal(theirs[k], run[0]) and deep_keys(theirs[k : k + len(run)]) == keys
+                if _may_equal(theirs[k], run[0])
+                and deep_keys(theirs[k : k + len(run)]) == keys
+                # A definition in a block is one on a condition; statements may all be in one more block.
+                and all(a.depth == b.depth for a, b in zip(run, theirs[k:]) if a.is_definition)
             )
             found = next(spots, None)
             if found is None:
@@ -164,8 +168,8 @@ def _with_other_variables(edits: Sequence[Edit], counts: Counts) -> Item | None:
 
 
 def _bare(node: ast.AST) -> ast.AST:
-    """A header without its block."""
-    if not isinstance(getattr(node, "body", None), list):
+    """A header without its block; the block of a definition is its own."""
+    if isinstance(node, Definition) or not isinstance(getattr(node, "body", None), list):
         return node
     fields = dict(ast.iter_fields(node))
     emptied: dict[str, object] = {f: [] for f in ("body", "orelse", "finalbody", "handlers", "cases") if f in fields}

@@ -6,7 +6,7 @@ all versions have must be in the block of what is added, and on the same side of
 
 from __future__ import annotations
 
-import ast
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cached_property
@@ -16,14 +16,13 @@ from patchtool.textual.align import aligned, dice
 from patchtool.textual.effects import commute, writes
 from patchtool.textual.guards import Complaint
 from patchtool.textual.items import Item
+from patchtool.textual.local_names import HEADERS, LocalNames, read_names
 from patchtool.textual.shape import Shape
 from patchtool.textual.source import Source
 
-_HEADERS = frozenset(
-    {"If", "elif", "else", "For", "AsyncFor", "While", "With", "AsyncWith", "Try", "except", "finally"}
-)
 _COMMON = frozenset({"else", "finally", "Try", "Pass", "Continue", "Break", "Import", "ImportFrom"})
 _EXITS = frozenset({"Return", "Raise", "Continue", "Break"})
+_MEMBER = re.compile(r"\b(?:self|cls)\.(\w+)")
 _NEAREST = 4
 _LIKE = 0.5
 """The part of their names that two versions of a neighbour share at least."""
@@ -47,6 +46,7 @@ def misplaced(base: Source, patched: Source, target: Source, result: Source) -> 
         return Complaint("other-definition", f"`{other.name}` would change, which the patch leaves alone")
     for lists in _scopes("", None, base.items, patched.items, target.items, result.items):
         doubt = lists.added() or lists.headers() or lists.names()
+        doubt = doubt or lists.redefined() or (None if landed else lists.members(patched.text, target.text))
         doubt = doubt or (lists.overwritten() or lists.left() if landed else lists.surroundings())
         if doubt is not None:
             return doubt
@@ -194,7 +194,7 @@ class _Scope:
 
     def added(self) -> Complaint | None:
         """Look at the neighbours of what the patch adds."""
-        for new in self._new:
+        for new in [*self._new, *self._changed]:
             for mate in self._beside(new):
                 if self._result.blocks[mate.result] != self._result.blocks[new.result]:
                     return Complaint("nesting", f"`{new.item.brief}` and `{mate.item.brief}` are in different blocks")
@@ -232,7 +232,7 @@ class _Scope:
     def headers(self) -> Complaint | None:
         """Look at what is in the blocks whose headers the patch adds or changes."""
         for header in [*self._new, *self._changed]:
-            if header.item.form not in _HEADERS:
+            if header.item.form not in HEADERS:
                 continue
             for inner in self._found(iter(self._patched.block(header.patched))):
                 if self._base.only(inner.item) is not None and self._result.blocks[inner.result] != header.result:
@@ -267,62 +267,38 @@ class _Scope:
                 return Complaint("still-there", f"`{item.brief}`, which the patch takes out, is still there")
         return None
 
+    def redefined(self) -> Complaint | None:
+        """Look for definitions of the patch's that the result has again: only the last of them is in force."""
+        often = [
+            Counter(item.slot for item in side.items if item.is_definition) for side in (self._patched, self._result)
+        ]
+        texts = {item.text for item in self._base.items if item.is_definition}
+        for item in self._patched.items:
+            if item.is_definition and item.text not in texts and often[1][item.slot] > often[0][item.slot]:
+                return Complaint("defined-again", f"upstream defines `{item.name}` more than once")
+        return None
+
+    def members(self, patched: str, target: str) -> Complaint | None:
+        """Look for members that the patch's code uses, that its file defines, and that upstream's knows no more."""
+        known = {item.slot for item in self._base.items if item.is_definition}
+        texts = [(each.item.brief, "".join(each.item.lines)) for each in [*self._new, *self._changed]]
+        texts += [(i.brief, i.text) for i in self._patched.items if i.is_definition and i.slot not in known]
+        for brief, text in texts:
+            for name in sorted(set(_MEMBER.findall(text))):
+                if not re.search(rf"\b{name}\b", target) and re.search(rf"\bdef +{name}\b", patched):
+                    return Complaint("name-gone", f"`{name}` in `{brief}` is defined nowhere by now")
+        return None
+
     def names(self) -> Complaint | None:
         """Look for names of what the patch adds that mean something else in the result."""
         if self._definitions is None or not all(item.form == "def" for item in self._definitions):
             return None
-        base, patched, target, result = (_Names(item.nodes_only[0]) for item in self._definitions)
+        base, patched, target, result = (LocalNames(item.nodes_only[0]) for item in self._definitions)
         for name in sorted((patched.local - base.local) & (target.local - base.local)):
             if result.stores[name] > target.stores[name]:
                 return Complaint("name-taken", f"upstream has a `{name}` of its own in {self._name}")
         for pair in [*self._new, *self._changed]:
-            for name in sorted(_read(pair.item)):
+            for name in sorted(read_names(pair.item)):
                 if (name in patched.local) != (name in result.local):
                     return Complaint("name-taken", f"`{name}` in `{pair.item.brief}` is another name in {self._name}")
         return None
-
-
-def _read(item: Item) -> set[str]:
-    """The names that a statement, or the header of a block, reads itself."""
-    found: set[str] = set()
-    stack: list[ast.AST] = [*item.nodes_only]
-    while stack:
-        node = stack.pop()
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
-            found.add(node.id)
-        if isinstance(node, ast.stmt) or node in item.nodes:
-            blocks = ("body", "orelse", "finalbody", "handlers", "cases") if item.form in _HEADERS else ()
-            stack += [v for f, value in ast.iter_fields(node) if f not in blocks for v in _nodes(value)]
-        elif not isinstance(node, ast.Lambda | ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp):
-            stack += ast.iter_child_nodes(node)
-    return found
-
-
-def _nodes(value: object) -> list[ast.AST]:
-    return [each for each in (value if isinstance(value, list) else [value]) if isinstance(each, ast.AST)]
-
-
-class _Names:
-    """The names that a function binds."""
-
-    def __init__(self, function: ast.AST) -> None:
-        self.stores: Counter[str] = Counter()
-        outer: set[str] = set()
-        stack = [*ast.iter_child_nodes(function)]
-        while stack:
-            node = stack.pop()
-            if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
-                self.stores[node.id] += 1
-            elif isinstance(node, ast.arg):
-                self.stores[node.arg] += 1
-            elif isinstance(node, ast.alias):
-                self.stores[node.asname or node.name.partition(".")[0]] += 1
-            elif isinstance(node, ast.ExceptHandler) and node.name:
-                self.stores[node.name] += 1
-            elif isinstance(node, ast.Global | ast.Nonlocal):
-                outer.update(node.names)
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-                self.stores[node.name] += 1
-            elif not isinstance(node, ast.Lambda | ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp):
-                stack += ast.iter_child_nodes(node)
-        self.local = {*self.stores} - outer

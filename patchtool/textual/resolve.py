@@ -80,6 +80,8 @@ def _defined_elsewhere(gap: Gap, edit: Edit) -> Edit | None:
     for ours, theirs in there:
         if not says_same([ours], [theirs]) and not same_but_variables(ours.nodes_only, theirs.nodes_only, set()):
             return edit.conflict("defined-differently", f"upstream has a `{ours.name}` of its own")
+        if ours.depth != theirs.depth:
+            return edit.conflict("nesting", f"upstream defines `{ours.name}` in another block")
     rest = [i for i in added if i.form not in {"comment", "doc"} and not (i.is_definition and i.slot in existing)]
     if rest or gap.removed:
         return edit.conflict("half-landed", f"upstream has `{there[0][0].name}`, but not the code beside it")

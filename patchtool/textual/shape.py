@@ -34,13 +34,6 @@ def shape(node: ast.AST, names: dict[str, str] | None = None) -> Shape:
         return ("Name", names.get(node.id, node.id) if names else node.id)
     if isinstance(node, ast.Constant):
         return ("Constant", type(node.value).__name__, repr(node.value))
-    if (
-        isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Name)
-        and node.func.id == "super"
-        and len(node.args) == 2
-    ):
-        return ("Call", ("Name", "super"), (), ())
     formatted = _formatted(node)
     if formatted is not None:
         return _joined(formatted, names)
