@@ -20,6 +20,21 @@ _ATOMS = (
     *(cst.Name, cst.Attribute, cst.Subscript, cst.Call, cst.BaseString, cst.Ellipsis),
     *(cst.List, cst.Dict, cst.Set, cst.ListComp, cst.DictComp, cst.SetComp),
 )
+_KINDS: Mapping[type[ast.AST], type[object]] = {
+    ast.Name: cst.Name,
+    ast.Attribute: cst.Attribute,
+    ast.Subscript: cst.Subscript,
+    ast.Call: cst.Call,
+    ast.Compare: cst.Comparison,
+    ast.BinOp: cst.BinaryOperation,
+    ast.BoolOp: cst.BooleanOperation,
+    ast.IfExp: cst.IfExp,
+    ast.Lambda: cst.Lambda,
+    ast.List: cst.List,
+    ast.Tuple: cst.Tuple,
+    ast.Dict: cst.Dict,
+}
+"""What LibCST calls the kinds of code that have one name in both trees; to print a node and parse it takes long."""
 _PRINTER = cst.Module([])
 _COMMA = cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))
 
@@ -125,11 +140,14 @@ class _Finder(cst.CSTVisitor):
         super().__init__()
         self.value = value
         self.kind = kind
+        self.exact = _KINDS.get(type(value), object)
         self.identifiers = identifiers_in(value)
         self.found: cst.CSTNode | None = None
 
     def on_leave(self, original_node: cst.CSTNode) -> None:
-        if self.found is None and isinstance(original_node, self.kind):
+        if self.found is not None or not isinstance(original_node, self.kind):
+            return
+        if isinstance(original_node.value if isinstance(original_node, cst.Arg) else original_node, self.exact):
             code = _PRINTER.code_for_node(original_node)
             if all(name in code for name in self.identifiers) and same(parsed_node(code, self.kind), self.value):
                 self.found = original_node

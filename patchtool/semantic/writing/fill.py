@@ -186,7 +186,8 @@ class _LineKeeper(cst.CSTTransformer):
         if not self.free or node in self.carried or isinstance(node, cst.BaseExpression) or is_shared(node):
             return False
         if isinstance(node, Line):
-            old = next((old for old in self.free if same(old, _statements([node])[0])), None)
+            (new,) = _statements([node])
+            old = next((old for old in self.free if same(old, new)), None)
             if old is not None:
                 self.kept[node] = self.free.pop(old)
             return old is None and not isinstance(node, cst.SimpleStatementLine)
