@@ -4,6 +4,7 @@
 # make lint        check style, types, import contracts, JSON schemas and patches
 # make bench       measure speed, as ratios to git and unzip, and for a long series to git am, git rebase, quilt and wiggle
 # make crash       kill and fail every verb that writes at every change of a file; hours, of which CI runs a sample
+#                  and `make crash SHARE=3/8` an eighth
 # make fuzz        judge 10,000 random mutants of the patches' targets, and give every reader mutated input, 100,000 in
 #                  all; some hours on one core
 # make carry       carry series of Debian's patches to newer upstreams, beside git am -3; fetches some 200 MB
@@ -14,6 +15,7 @@
 #   TESTS=tests/domain  what `make test` and `make test-fast` pass to pytest
 #   EMULATED=no         skip the emulated tests; they need torch (CPU build, 1.5 GB in .venv) and Python 3.10 or 3.11
 #   MUTANTS=10000 SEED=1   how many mutants `make fuzz` judges, and which
+#   SHARE=1/1 JOBS=2       which share of the faults `make crash` runs, in how many processes; shares add up
 #   INPUTS=100000          how many inputs `make fuzz` gives to readers
 #   TORCH, TORCH_INDEX  the torch requirement, and the package index to try first (empty for none)
 SHELL := /bin/sh
@@ -23,6 +25,8 @@ EMULATED ?= yes
 MUTANTS ?= 10000
 SEED ?= 1
 INPUTS ?= 100000
+SHARE ?= 1/1
+JOBS ?= 2
 TORCH ?= torch==2.13.0
 # PyPI's torch for Linux depends on CUDA packages of several GB.
 TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
@@ -59,7 +63,7 @@ fuzz: .venv/ready-emulated
 	PATCHTOOL_FUZZ_MUTANTS=$(MUTANTS) PATCHTOOL_FUZZ_SEED=$(SEED) PATCHTOOL_FUZZ_READERS=$(INPUTS) $(BIN)/python -m pytest tests/fuzz
 
 crash: .venv/ready-dev
-	$(BIN)/python -m tests.faults.test_faults
+	$(BIN)/python -m tests.faults.test_faults $(SHARE) $(JOBS)
 
 emulated: .venv/ready-emulated
 	$(BIN)/patchtool test

@@ -21,6 +21,8 @@ RECORD = "patchtool.json"
 """What was exported; a list of hashes without it is none of an export."""
 NAMESPACE = "patchtool"
 """Of ssh signatures: one that was made for another purpose is none of an export."""
+_UNSIGNED = (1, 255)
+"""What ssh-keygen exits with where a signature is not right."""
 _LINE = re.compile(r"(?P<sum>[0-9a-f]{64}) [ *](?P<path>.+)")
 
 
@@ -164,13 +166,15 @@ def signature_of(folder: Path, allowed_signers: Path | None) -> Signature | None
         return None
     common = ["-n", NAMESPACE, "-s", str(file)]
     if allowed_signers is None:
-        checked = run(["ssh-keygen", "-Y", "check-novalidate", *common], stdin=_sums(folder), check=False)
+        checked = run(["ssh-keygen", "-Y", "check-novalidate", *common], stdin=_sums(folder), answers=_UNSIGNED)
         return Signature(checked.code == 0, "", _words(checked.stdout, checked.stderr))
     signers = ["-f", str(allowed_signers)]
-    found = run(["ssh-keygen", "-Y", "find-principals", *signers, "-s", str(file)], check=False)
+    found = run(["ssh-keygen", "-Y", "find-principals", *signers, "-s", str(file)], answers=_UNSIGNED)
     detail = _words(found.stdout, found.stderr)
     for signer in found.stdout.decode(errors="replace").splitlines() if found.code == 0 else ():
-        checked = run(["ssh-keygen", "-Y", "verify", "-I", signer, *signers, *common], stdin=_sums(folder), check=False)
+        checked = run(
+            ["ssh-keygen", "-Y", "verify", "-I", signer, *signers, *common], stdin=_sums(folder), answers=_UNSIGNED
+        )
         detail = _words(checked.stdout, checked.stderr)
         if checked.code == 0:
             return Signature(True, signer, detail)

@@ -14,7 +14,7 @@ from patchtool.adapters.files import held_locks
 from patchtool.domain.errors import EnvironmentFault
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 _TAIL_LINES = 12
 # Up to the last @: a password may have an unescaped one.
@@ -63,7 +63,7 @@ def run(
     cwd: Path | None = None,
     stdin: bytes | None = None,
     env: Mapping[str, str] | None = None,
-    check: bool = True,
+    answers: Collection[int] = (),
     listen: Callable[[str], None] | None = None,
 ) -> ProcessResult:
     """Run a program and wait for it.
@@ -73,12 +73,12 @@ def run(
         cwd: Folder to run in.
         stdin: Bytes to feed; None feeds nothing, so that the program cannot wait for the user.
         env: The whole environment; inherited when None.
-        check: Whether an exit code other than 0 is a failure; being killed always is.
+        answers: The exit codes besides 0 that are no failure, such as 1 for "no"; being killed always is one.
         listen: Called on another thread with every line of standard error as it comes, also with those that the next
             one overwrites, which the result lacks.
 
     Raises:
-        ProcessFailed: The program was killed, or its exit code is not 0 and `check` is set.
+        ProcessFailed: The program was killed, or its exit code is no answer.
         EnvironmentFault: The program is not installed.
     """
     try:
@@ -96,7 +96,7 @@ def run(
     except OSError as error:
         raise _not_started(argv, cwd, error) from error
     stderr = finished.stderr if listen is None else _OVERWRITTEN.sub(b"", bytes(said))
-    if finished.returncode < 0 or (check and finished.returncode != 0):
+    if finished.returncode < 0 or finished.returncode not in (0, *answers):
         raise ProcessFailed(argv, finished.returncode, stderr.strip() or finished.stdout)
     return ProcessResult(finished.stdout, stderr, finished.returncode)
 

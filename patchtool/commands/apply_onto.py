@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from patchtool.adapters.git.checkout import Checkout
 from patchtool.adapters.git.commits import PatchCommit
-from patchtool.adapters.git.plumbing import Git
+from patchtool.adapters.git.plumbing import NO, Git
 from patchtool.adapters.git.repository import Repository
 from patchtool.adapters.git.series_branch import (
     PreparedBranch,
@@ -145,7 +145,7 @@ def _rendered(
 
 
 def _check_name(name: str) -> None:
-    if name.startswith("-") or Git(None).run("check-ref-format", f"refs/heads/{name}", check=False).code:
+    if name.startswith("-") or Git(None).run("check-ref-format", f"refs/heads/{name}", answers=NO).code:
         raise InputError(f"{name!r} is not a name of a branch", hint="--onto patched")
 
 

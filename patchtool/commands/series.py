@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from patchtool.adapters.folders import uninterrupted
 from patchtool.adapters.project.project import Project
-from patchtool.adapters.project.series_file import in_order, remove_empty_folders, without_patches
+from patchtool.adapters.project.series_file import in_order, without_patches
 from patchtool.adapters.project.transaction import write_all
 from patchtool.adapters.store.records import StoredRelease
 from patchtool.domain.errors import InputError, RefusedError
@@ -90,9 +89,7 @@ def drop(session: Session, name: str, *, with_dependents: bool) -> Report:
                 cause="\n".join(f"{each.name}: {each.why}" for each in reasons),
             )
         order = [info.name for info in project.patches if info.name in gone]
-        with uninterrupted():  # else the folders may stay, empty
-            written = write_all(project.root, without_patches(project, order))
-            remove_empty_folders(project, order)
+        written = write_all(project.root, without_patches(project, order))
         kept = Rendering(tuple(patch for patch in rendering.patches if patch.info.name not in gone))
         report = _report(session, stored, kept, written)
         return report._replace(headline=f"left the series: {', '.join(order)}", notes=(*report.notes, _REFRESH))

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from patchtool.adapters.git.commits import PatchCommit, import_stream
-from patchtool.adapters.git.plumbing import Git
+from patchtool.adapters.git.plumbing import UNKNOWN, Git
 from patchtool.adapters.store.records import StoredRelease
 from patchtool.domain.objects import MISSING
 from patchtool.domain.patch import PatchReport
@@ -101,7 +101,7 @@ def save_rendering(git: Git, root: Path, stored: StoredRelease, rendering: Rende
     """
     project = hashlib.sha256(os.fsencode(root.resolve())).hexdigest()[:16]
     ref = f"refs/rendered/{project}/{stored.release.slug}"
-    before = git.run("rev-parse", "--quiet", "--verify", ref, check=False).stdout.decode().strip()
+    before = git.run("rev-parse", "--quiet", "--verify", ref, answers=UNKNOWN).stdout.decode().strip()
     tip = commit_rendering(git, stored, rendering)
     if tip == before:
         return ""

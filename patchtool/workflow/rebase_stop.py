@@ -6,7 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from patchtool.adapters.folders import uninterrupted
-from patchtool.adapters.project.series_file import remove_empty_folders
 from patchtool.adapters.store.records import StoredRelease
 from patchtool.adapters.store.stopped_rebase import StoppedRebase, remove_stopped, write_stopped
 from patchtool.domain.errors import ExitCode
@@ -96,7 +95,6 @@ def finish(
     session: Session, stored: StoredRelease, rendering: Rendering, wanted: StoppedRebase, report: Report
 ) -> Report:
     """End a rebase that is written: the folder gets the whole series, and there is nothing to go on with."""
-    remove_empty_folders(session.project, wanted.skipped)
     if not wanted.tip:
         return report
     with uninterrupted():

@@ -8,7 +8,7 @@ import pytest
 
 from patchtool.adapters.git import plumbing
 from patchtool.adapters.git.commit_tree import CommitTree
-from patchtool.adapters.git.plumbing import LOWEST_GIT, Git, check_git_version, sealed_environment
+from patchtool.adapters.git.plumbing import LOWEST_GIT, NO, Git, check_git_version, sealed_environment
 from patchtool.domain.errors import EnvironmentFault
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def test_configuration_and_hooks_of_the_user_are_ignored(
     settings = tmp_path / "settings"
     settings.write_text("[user]\n name = somebody\n[core]\n hooksPath = /x\n")
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(settings))
-    assert git.run("config", "user.name", check=False).code == 1
+    assert git.run("config", "user.name", answers=NO).code == 1
     assert git.line("config", "core.hooksPath") == os.devnull
     assert git.git_dir is not None
     hook = git.git_dir / "hooks" / "reference-transaction"

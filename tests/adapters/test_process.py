@@ -19,7 +19,7 @@ def test_run_returns_output_and_exit_code() -> None:
     done = run(
         [PYTHON, "-c", "import sys; sys.stdout.write(sys.stdin.read()); sys.exit(3)"],
         stdin=b"hi",
-        check=False,
+        answers=(3,),
     )
     assert (done.stdout, done.code) == (b"hi", 3)
 

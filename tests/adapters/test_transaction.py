@@ -66,6 +66,46 @@ def test_run_killed_at_any_step_is_rolled_back_or_finished_by_the_next(tmp_path:
     assert seen == {(False, "", False), (False, "rolled back", False), (True, "", False), (True, "", True)}
 
 
+def test_a_folder_that_loses_its_last_file_goes_with_it_whenever_the_run_is_killed(tmp_path: Path) -> None:
+    root, ends = tmp_path / "project", set()
+    gone: dict[str, bytes | None] = {"patches/old/patch.toml": None, "patches/old/tests/test_old.py": None}
+    for number in range(200):
+        old = _project(root) / "patches/old"
+        for name in ("tests/test_old.py", "tests/__pycache__/test_old.pyc", "__pycache__/codemod.pyc", "patch.toml"):
+            (old / name).parent.mkdir(parents=True, exist_ok=True)
+            (old / name).write_bytes(b"old")
+        ended = die_at(number, partial(write_all, root, gone))
+        with reading_lock(root):
+            pass
+        assert [(root / path).exists() for path in gone] in ([True, True], [False, False])
+        assert old.exists() == (root / "patches/old/patch.toml").exists()
+        assert _files(root).items() >= BEFORE.items()
+        ends.add(old.exists())
+        if ended:
+            break
+    assert ends == {False, True}
+
+
+@pytest.mark.parametrize("name", ["notes.txt", "__pycache__/notes.txt", "tests/x.py"])
+def test_a_folder_in_which_anything_else_is_stays(tmp_path: Path, name: str) -> None:
+    root = _project(tmp_path / "project")
+    for each in (name, "patch.toml", "__pycache__/codemod.pyc"):
+        (root / "patches/old" / each).parent.mkdir(parents=True, exist_ok=True)
+        (root / "patches/old" / each).write_bytes(b"mine")
+    assert write_all(root, {"patches/old/patch.toml": None})
+    assert (root / "patches/old" / name).read_bytes() == b"mine"
+
+
+def test_a_link_in_place_of_a_folder_stays(tmp_path: Path) -> None:
+    root = _project(tmp_path / "project")
+    (root / "shared").mkdir()
+    (root / "shared/patch.toml").write_bytes(b"")
+    (root / "patches/old").symlink_to("../shared")
+    assert write_all(root, {"patches/old/patch.toml": None})
+    assert (root / "patches/old").is_symlink()
+    assert (root / "shared").is_dir()
+
+
 def test_file_that_was_edited_after_the_kill_is_kept_with_its_old_bytes_beside_it(tmp_path: Path) -> None:
     root, edited = tmp_path / "project", 0
     for number in range(200):

@@ -1,6 +1,6 @@
 /* Fail the n-th call that changes a file or starts a program, in this process and in every program that it starts.
  *
- * Loaded with LD_PRELOAD. The mapped file $FAULTS counts the calls of all processes together and says which one fails,
+ * Loaded with LD_PRELOAD. The mapped file $FAULTS lists the calls of all processes together and says which one fails,
  * and how; see injector.py for its layout. The C library's own calls (stdio) are not seen; the rename after them is.
  */
 #define _GNU_SOURCE
@@ -20,10 +20,20 @@
 
 enum action { COUNT, KILL, KILL_GROUP, HALF_WRITE, FAIL, FAIL_FROM, SIGNAL, SIGNAL_GROUP };
 
+enum { LISTED = 4096 };
+
+struct call {
+    int pid, kind;
+    long held;   /* the stretch in which the first process holds signals back; 0 where it does not */
+    long errors; /* bit n: it may fail with error number n */
+};
+
 struct plan {
     int armed, action, argument, main_pid;
     long count, target;
     char what[256];
+    long stretches, held;
+    struct call calls[LISTED];
 };
 
 static struct plan *plan;
@@ -48,10 +58,17 @@ static int possible(enum kind kind, int error) {
     return 1;
 }
 
+static long errors(enum kind kind) {
+    long found = 0;
+    for (int error = 1; error < 63; error++) found |= (long)possible(kind, error) << error;
+    return found;
+}
+
 /* Count one call; returns the error number that it fails with, 0 to go on, -1 to write half. */
 static int step(const char *call, enum kind kind, const char *path) {
     if (!plan || !plan->armed) return 0;
     long number = __atomic_add_fetch(&plan->count, 1, __ATOMIC_SEQ_CST);
+    if (number <= LISTED) plan->calls[number - 1] = (struct call){getpid(), kind, plan->held, errors(kind)};
     int repeated = plan->action == FAIL_FROM && number > plan->target;
     if (repeated && plan->argument == ENOSPC && kind == REMOVES && path && !strcmp(path, "reserved")) {
         plan->armed = 0; /* the disk is not full any more */
@@ -181,6 +198,17 @@ ON_HANDLE(fsync, SYNCS, (int handle), (handle))
 ON_HANDLE(fdatasync, SYNCS, (int handle), (handle))
 ON_HANDLE(ftruncate, BYTES, (int handle, off_t size), (handle, size))
 ON_HANDLE(ftruncate64, BYTES, (int handle, off64_t size), (handle, size))
+
+int pthread_sigmask(int how, const sigset_t *set, sigset_t *old) {
+    int failure = REAL(pthread_sigmask)(how, set, old);
+    if (set && plan && plan->armed && gettid() == plan->main_pid) {
+        sigset_t now;
+        REAL(pthread_sigmask)(SIG_BLOCK, NULL, &now);
+        plan->stretches++;
+        plan->held = sigismember(&now, SIGTERM) ? plan->stretches : 0;
+    }
+    return failure;
+}
 
 int posix_fallocate(int handle, off_t from, off_t size) {
     int failure = step("posix_fallocate", BYTES, name_of(handle));

@@ -18,7 +18,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 SOURCE = Path(__file__).with_name("faults.c")
-_PLAN = struct.Struct("iiiiqq256s")  # `struct plan` of faults.c
+_PLAN = struct.Struct("iiiiqq256sqq")  # `struct plan` of faults.c, whose calls follow
+_CALL = struct.Struct("iiqq")
+_LISTED = 4096
+_SIZE = _PLAN.size + _CALL.size * _LISTED
 _SUBREAPER = 36
 _DEADLINE = 60
 
@@ -34,6 +37,32 @@ class Action(IntEnum):
     FAIL_FROM = 5
     SIGNAL = 6
     SIGNAL_GROUP = 7
+
+
+class Kind(IntEnum):
+    """What a call does; the order is that of faults.c."""
+
+    NAMES = 0
+    BYTES = 1
+    REMOVES = 2
+    SYNCS = 3
+    STARTS = 4
+
+
+class Call(NamedTuple):
+    """One call that can fail.
+
+    Args:
+        pid: The process.
+        kind: What it does.
+        held: The stretch, from 1, in which the process that was started first holds signals back; else 0.
+        errors: Bit n where it may fail with error number n.
+    """
+
+    pid: int
+    kind: Kind
+    held: int
+    errors: int
 
 
 class Fault(NamedTuple):
@@ -67,13 +96,15 @@ class Ended(NamedTuple):
     Args:
         code: Its exit code, negative for a signal.
         text: What it printed.
-        calls: How many calls were counted.
+        pid: The process that was started first.
+        calls: The calls of all processes.
         what: The call that failed.
     """
 
     code: int
     text: str
-    calls: int
+    pid: int
+    calls: tuple[Call, ...]
     what: str
 
 
@@ -87,7 +118,7 @@ def build(folder: Path) -> Path:
 
 def environment(library: Path, plan: Path) -> Mapping[str, str]:
     """What a process needs in its environment for `Injector`."""
-    plan.write_bytes(bytes(_PLAN.size))
+    plan.write_bytes(bytes(_SIZE))
     return {"LD_PRELOAD": str(library), "FAULTS": str(plan)}
 
 
@@ -96,7 +127,7 @@ class Injector:
 
     def __init__(self) -> None:
         with Path(os.environ["FAULTS"]).open("r+b") as file:
-            self._plan = mmap.mmap(file.fileno(), _PLAN.size)
+            self._plan = mmap.mmap(file.fileno(), _SIZE)
         # The programs that a killed child leaves become children of this process, so that it can wait for them.
         ctypes.CDLL(None).prctl(_SUBREAPER, 1, 0, 0, 0)
 
@@ -116,12 +147,16 @@ class Injector:
             while True:
                 pid, status = os.waitpid(-1, 0)
                 code = os.waitstatus_to_exitcode(status) if pid == child else code
-        *_, calls, _, what = _PLAN.unpack(self._plan[:])
-        self._plan[:] = bytes(_PLAN.size)
-        return Ended(code, text, calls, what.rstrip(b"\0").decode(errors="replace"))
+        *_, count, _, what, _, _ = _PLAN.unpack_from(self._plan)
+        if count > _LISTED:
+            raise AssertionError(f"{count} calls are more than the plan lists")
+        listed = _CALL.iter_unpack(self._plan[_PLAN.size : _PLAN.size + count * _CALL.size])
+        calls = tuple(Call(pid, Kind(kind), *rest) for pid, kind, *rest in listed)
+        self._write(0, NO_FAULT)
+        return Ended(code, text, child, calls, what.rstrip(b"\0").decode(errors="replace"))
 
     def _write(self, armed: int, fault: Fault, pid: int = 0) -> None:
-        self._plan[:] = _PLAN.pack(armed, fault.action, fault.argument, pid, 0, fault.number, b"")
+        _PLAN.pack_into(self._plan, 0, armed, fault.action, fault.argument, pid, 0, fault.number, b"", 0, 0)
 
     def _child(self, work: Callable[[], int], output: int, fault: Fault) -> NoReturn:
         code = 99

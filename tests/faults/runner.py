@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gc
 import importlib
 import json
 import pkgutil
@@ -14,20 +15,20 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from tests.faults.injector import Action, Ended, Fault, Injector
+from tests.faults.injector import Action, Ended, Fault, Injector, Kind
+from tests.faults.mirror import Mirror
 from tests.faults.scenarios import GIT_FOLDERS, SCENARIOS, Scenario, Snapshot, World
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator
 
-KILLS = ((Action.KILL, 0), (Action.KILL_GROUP, 0), (Action.HALF_WRITE, 0))
+    from tests.faults.injector import Call
+
 ERRORS = (
     *((Action.FAIL, number) for number in (errno.ENOSPC, errno.EIO, errno.EACCES, errno.EROFS, errno.EINTR)),
     *((Action.FAIL_FROM, number) for number in (errno.ENOSPC, errno.EROFS)),
-    (Action.SIGNAL, signal.SIGINT),
-    (Action.SIGNAL, signal.SIGTERM),
-    (Action.SIGNAL_GROUP, signal.SIGINT),
 )
+SIGNALS = ((Action.SIGNAL, signal.SIGINT), (Action.SIGNAL, signal.SIGTERM))
 DIED = (-signal.SIGKILL, -signal.SIGTERM, -signal.SIGINT)
 
 
@@ -52,18 +53,16 @@ class Bench:
         self.world = World(folder / "world")
         place = scenario.argv[-1]
         self.world.repositories = tuple(name for name in GIT_FOLDERS if name == "store" or name.startswith(place))
-        self._template = folder / "template"
         shutil.rmtree(self.world.folder, ignore_errors=True)
-        shutil.rmtree(self._template, ignore_errors=True)
         self.world.create()
         for argv in scenario.before:
             self._must(argv, 0)
         scenario.prepare(self.world)
-        shutil.copytree(self.world.folder, self._template, symlinks=True)
+        self._mirror = Mirror(self.world.folder, folder / "template")
+        self._right: set[tuple[object, ...]] = set()
         self.old = self.world.snapshot()
-        ended = self._must(scenario.argv, scenario.code)
+        self.undisturbed = self._must(scenario.argv, scenario.code)
         self.new = self.world.snapshot()
-        self.calls = ended.calls
 
     def _must(self, argv: tuple[str, ...], code: int) -> Ended:
         ended = self.injector.run(partial(self.world.run, *argv))
@@ -72,14 +71,34 @@ class Bench:
         return ended
 
     def hit(self, fault: Fault) -> tuple[Ended, Verdict]:
-        """Run the scenario with a fault, then the next runs, and judge."""
-        shutil.rmtree(self.world.folder)
-        shutil.copytree(self._template, self.world.folder, symlinks=True)
+        """Run the scenario with a fault, then the next runs, and judge.
+
+        What the next runs do depends on what is on disk alone: the same state is judged once.
+        """
+        self._mirror.restore()
         ended = self.injector.run(partial(self.world.run, *self.scenario.argv), fault)
-        return ended, self._first_problem(fault, ended) or Verdict("right")
+        if problem := self._of_the_words(ended):
+            return ended, problem
+        end = (ended.code, *sorted(self._mirror.differences().items()))
+        if end in self._right:
+            return ended, Verdict("right")
+        if problem := self._first_problem(fault, ended):
+            return ended, problem
+        if not _cannot_restore(fault):
+            self._right.add(end)
+        return ended, Verdict("right")
 
     def _first_problem(self, fault: Fault, ended: Ended) -> Verdict | None:
         return self._after_the_run(fault, ended) or self._after_looking() or self._after_the_same_run_again()
+
+    def _of_the_words(self, ended: Ended) -> Verdict | None:
+        """It ends as planned, by the fault, or with an error of ours."""
+        if ended.code in (0, 1, self.scenario.code, *DIED):
+            return None
+        told = f"\n{ended.text}"
+        if ended.code not in (2, 4, 130) or "\nerror: " not in told or "\nhint: " not in told or "Traceback" in told:
+            return Verdict("wrong", f"exit {ended.code}: {ended.text[-300:]}")
+        return None
 
     def _after_the_run(self, fault: Fault, ended: Ended) -> Verdict | None:
         """Its exit code is right, and an error leaves nothing behind."""
@@ -88,11 +107,7 @@ class Bench:
             return Verdict("wrong", f"exit {ended.code}, but {missing}") if missing else None
         if ended.code in DIED:
             return None
-        told = f"\n{ended.text}"
-        if ended.code not in (2, 4, 130) or "\nerror: " not in told or "\nhint: " not in told or "Traceback" in told:
-            return Verdict("wrong", f"exit {ended.code}: {ended.text[-300:]}")
-        # On a file system that has become read-only, nothing can be restored.
-        if (fault.action, fault.argument) != (Action.FAIL_FROM, errno.EROFS) and (torn := self._torn(all_names=True)):
+        if not _cannot_restore(fault) and (torn := self._torn(all_names=True)):
             return Verdict("litter", f"after exit {ended.code}: {torn}")
         return None
 
@@ -151,43 +166,81 @@ def _differs(one: Snapshot, other: Snapshot) -> str:
     return ", ".join(names[:5])
 
 
-def faults(bench: Bench, kinds: Sequence[tuple[Action, int]] = (*KILLS, *ERRORS)) -> list[Fault]:
-    """Every fault of a scenario."""
-    return [Fault(action, argument, number) for number in range(1, bench.calls + 1) for action, argument in kinds]
+def _cannot_restore(fault: Fault) -> bool:
+    """Whether it leaves a file system that has become read-only."""
+    return (fault.action, fault.argument) == (Action.FAIL_FROM, errno.EROFS)
+
+
+def faults(run: Ended) -> list[Fault]:
+    """Every fault of a run, without those that cannot differ from another one, or from none.
+
+    Args:
+        run: The run without a fault.
+    """
+    found = []
+    for number, (call, before) in enumerate(zip(run.calls, (None, *run.calls)), start=1):
+        alone = call.pid == run.pid and not _others_run(run, number)
+        found += [Fault(*kind, number) for kind in _faults_of(call, before, alone=alone)]
+    return found
+
+
+def _faults_of(call: Call, before: Call | None, *, alone: bool) -> Iterator[tuple[Action, int]]:
+    # A file that was synced is, to a run that is killed, as it was before.
+    if not (alone and before and before.pid == call.pid and before.kind == Kind.SYNCS):
+        yield Action.KILL, 0
+        if not alone:
+            yield Action.KILL_GROUP, 0
+    if call.kind == Kind.BYTES:
+        yield Action.HALF_WRITE, 0
+    # Where a call cannot fail so, a disk that is full from there on is full at the next one that can.
+    yield from ((action, number) for action, number in ERRORS if call.errors >> number & 1)
+    # Signals that are held back arrive together.
+    if not (before and call.held and before.held == call.held):
+        yield from SIGNALS
+    if not alone:
+        yield Action.SIGNAL_GROUP, signal.SIGINT
+
+
+def _others_run(run: Ended, number: int) -> bool:
+    """Whether a program that was started before a call does something after it."""
+    before = {call.pid for call in run.calls[: number - 1]}
+    return any(call.pid in before and call.pid != run.pid for call in run.calls[number:])
 
 
 def preload() -> None:
     """Import what the verbs import, once for all children."""
-    import libcst.matchers  # noqa: F401
-
     import patchtool
 
+    for name in ("libcst.matchers", "libcst.native", "cyclonedx.output.json"):
+        importlib.import_module(name)
     for module in pkgutil.walk_packages(patchtool.__path__, "patchtool."):
         if not module.name.startswith(("patchtool.emulation", "patchtool.matrix", "patchtool.__main__")):
             importlib.import_module(module.name)
+    gc.freeze()  # memory that the children share with this process stays shared
 
 
 def main(argv: list[str]) -> int:
-    """Hit every n-th fault of the scenarios whose name has one of the words; a line of JSON for each that ended badly.
+    """Hit a share of the faults of the scenarios whose name has one of the words.
+
+    Every fault that ended badly is a line of JSON; the last line counts the verdicts.
 
     Args:
-        argv: A folder, n, the first fault's number, and the words.
+        argv: A folder, which share, counted from 0, of how many, and the words.
     """
-    folder, every, first, words = Path(argv[0]), int(argv[1]), int(argv[2]), argv[3:]
+    folder, share, shares, words = Path(argv[0]), int(argv[1]), int(argv[2]), argv[3:]
     preload()
-    injector, totals, number = Injector(), Counter[str](), first
-    for scenario in SCENARIOS:
+    injector, totals = Injector(), Counter[str]()
+    for place, scenario in enumerate(SCENARIOS):
         if words and not any(word in scenario.name for word in words):
             continue
         bench = Bench(injector, folder, scenario)
-        for fault in faults(bench):
-            number += 1
-            if number % every:
-                continue
+        # Numbered within each scenario, so that shares add up although a program's number of calls may vary.
+        for fault in faults(bench.undisturbed)[(share - place) % shares :: shares]:
             ended, verdict = bench.hit(fault)
             totals[verdict.kind] += 1
             if verdict.kind != "right":
                 _tell([scenario.name, str(fault), verdict.kind, ended.what, ended.code, verdict.detail])
+        sys.stderr.write(f"{share + 1}/{shares} {scenario.name}: {dict(totals)}\n")
     _tell(totals)
     return 1 if totals.keys() - {"right"} else 0
 

@@ -77,7 +77,9 @@ class World:
         from patchtool.cli import run
 
         os.chdir(self.folder)
-        places = ("-C", str(self.project), "--store", str(self.folder / "store"))
+        # To know an index, pip is started, which takes longer than all the rest: for one verb.
+        offline = () if arguments[0] == "fetch" else ("--offline",)
+        places = ("-C", str(self.project), "--store", str(self.folder / "store"), *offline)
         links = ("--find-links", str(self.folder / "links"))
         git = f"git+{(self.folder / 'upstream.git').as_uri()}"
         given = [argument.replace("{git}", git) for argument in arguments]
@@ -254,7 +256,7 @@ def _matrix(world: World) -> None:
     (world.project / "ci/matrix.toml").write_text(MATRIX)
 
 
-STORED = (("fetch", "1.0", "1.1"), ("refresh",))
+STORED = (("fetch", "1.0", "1.1"), ("refresh",), ("status",))
 CHECKOUT = ("--tree", "checkout")
 SITE = ("--tree", "site")
 OUTPUT = ("--output", "build/tree")
@@ -282,7 +284,7 @@ SCENARIOS = (
     Scenario("series move", ("series", "move", "pool", "--before", "dense"), STORED),
     Scenario("series drop", ("series", "drop", "dense", "--with-dependents"), STORED, once=True),
     Scenario("series split", ("series", "split", "text", "--off", f"extra={CACHE}"), STORED, _text_patch, once=True),
-    Scenario("init", ("init", "--release", "1.0", "made"), STORED, once=True),
+    Scenario("init", ("init", "--release", "1.0", "made"), STORED, recovers=False, once=True),
     Scenario("new", ("new", "extra"), STORED, once=True),
     Scenario("new from a diff", ("new", "extra", "--from", "change.diff"), STORED, _diff, once=True),
     Scenario("first fetch", ("fetch", "1.0")),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from patchtool.adapters.git.plumbing import Git, sealed_environment
+from patchtool.adapters.git.plumbing import UNKNOWN, Git, sealed_environment
 from patchtool.adapters.process import run
 from patchtool.domain.errors import InputError
 from patchtool.domain.foreign_patch import ForeignPatch, ForeignSeries
@@ -26,7 +26,7 @@ def read_commits(folder: Path, span: str) -> ForeignSeries:
     Raises:
         InputError: It is no repository, or the range names no commits.
     """
-    located = run(["git", "rev-parse", "--absolute-git-dir"], cwd=folder, env=sealed_environment(), check=False)
+    located = run(["git", "rev-parse", "--absolute-git-dir"], cwd=folder, env=sealed_environment(), answers=UNKNOWN)
     if located.code:
         raise InputError(f"{folder} is not a git checkout", hint="name the checkout that has the commits with --tree")
     git = Git(Path(located.stdout.decode().strip()))
@@ -49,7 +49,7 @@ def read_commits(folder: Path, span: str) -> ForeignSeries:
 
 
 def _commit(git: Git, folder: Path, revision: str) -> str:
-    found = git.run("rev-parse", "--quiet", "--verify", "--end-of-options", f"{revision}^{{commit}}", check=False)
+    found = git.run("rev-parse", "--quiet", "--verify", "--end-of-options", f"{revision}^{{commit}}", answers=UNKNOWN)
     if found.code:
         raise InputError(f"{folder} has no commit {revision!r}", hint="git log shows the commits of the checkout")
     return found.stdout.decode().strip()

@@ -6,6 +6,7 @@ import hashlib
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from patchtool.adapters.git.merging import CONFLICTS
 from patchtool.adapters.git.plumbing import REGULAR, Git
 from patchtool.adapters.scratch import scratch_folder
 from patchtool.domain.errors import RefusedError
@@ -102,7 +103,9 @@ def _merge(git: Git, folder: Path, path: str, sides: dict[str, tuple[str, str]])
     files = [folder / stage for stage in ("2", "1", "3")]
     for file in files:
         file.write_bytes(contents[sides[file.name][1]][1])
-    merged = git.run("merge-file", "-p", *map(str, files), check=False)
+    if any(b"\0" in contents[oid][1] for _, oid in sides.values()):
+        return False
+    merged = git.run("merge-file", "-p", *map(str, files), answers=CONFLICTS)
     if merged.code:
         return False
     oid = git.line("hash-object", "-w", "--stdin", stdin=merged.stdout)

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from patchtool.adapters import process
 from patchtool.adapters.git.filters import without_foreign_filters
-from patchtool.adapters.git.plumbing import GUARDS, NO_FETCH, check_git_version
+from patchtool.adapters.git.plumbing import GUARDS, NO_FETCH, UNKNOWN, check_git_version
 from patchtool.domain.errors import EnvironmentFault, RefusedError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
 _CORE_FSYNC = (2, 36)
 
@@ -83,16 +83,16 @@ class Checkout(NamedTuple):
 
     def own_filters(self) -> dict[str, str]:
         """Environment variables by which those filters run that the user or the system names, and no others."""
-        settings = _git(self.root, "config", "-z", "--show-scope", "--get-regexp", r"^filter\.", check=False).stdout
+        settings = _git(self.root, "config", "-z", "--show-scope", "--get-regexp", r"^filter\.", answers=UNKNOWN).stdout
         return without_foreign_filters(settings, _user_environment())
 
     def tracks(self, path: str) -> bool:
         """Check whether the commit at HEAD has this path of the repository."""
-        return _git(self.root, "cat-file", "-e", f"{self.head}:{path}", check=False).code == 0
+        return _git(self.root, "cat-file", "-e", f"{self.head}:{path}", answers=UNKNOWN).code == 0
 
     def contains(self, commit: str) -> bool:
         """Check whether a commit is HEAD or one of its ancestors."""
-        return _git(self.root, "merge-base", "--is-ancestor", commit, self.head, check=False).code == 0
+        return _git(self.root, "merge-base", "--is-ancestor", commit, self.head, answers=UNKNOWN).code == 0
 
     def tags(self, commit: str) -> list[str]:
         """Names of the tags on a commit."""
@@ -136,12 +136,12 @@ def discover(folder: Path) -> Checkout | None:
     if not any((parent / ".git").exists() or _is_bare(parent) for parent in (folder, *folder.parents)):
         return None
     paths = ("--show-toplevel", "--absolute-git-dir", "--git-common-dir")
-    parsed = _git(folder, "rev-parse", *paths, "HEAD^{commit}", "--symbolic-full-name", "HEAD", check=False)
+    parsed = _git(folder, "rev-parse", *paths, "HEAD^{commit}", "--symbolic-full-name", "HEAD", answers=UNKNOWN)
     if parsed.code == 0:
         root, git_dir, common_dir, head, name = os.fsdecode(parsed.stdout).splitlines()
         branch = None if name == "HEAD" else name
         return Checkout(Path(root), Path(git_dir), (folder / common_dir).resolve(), head, branch)
-    if b"unknown revision" in parsed.stderr and _git(folder, "rev-parse", *paths, check=False).code == 0:
+    if b"unknown revision" in parsed.stderr and _git(folder, "rev-parse", *paths, answers=UNKNOWN).code == 0:
         return None
     if b"not a git repository (or any" in parsed.stderr:
         return None
@@ -157,12 +157,12 @@ def _git(
     folder: Path,
     *args: str,
     stdin: bytes | None = None,
-    check: bool = True,
+    answers: Collection[int] = (),
     environment: dict[str, str] | None = None,
 ) -> process.ProcessResult:
     guards = [word for key, value in GUARDS.items() for word in ("-c", f"{key}={value}")]
     argv = ["git", *guards, "--literal-pathspecs", *args]
-    return process.run(argv, cwd=folder, env=environment or _user_environment(), stdin=stdin, check=check)
+    return process.run(argv, cwd=folder, env=environment or _user_environment(), stdin=stdin, answers=answers)
 
 
 def _fsync_setting() -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from patchtool.adapters.git.plumbing import REGULAR
+from patchtool.adapters.git.plumbing import NO, REGULAR, UNKNOWN
+from patchtool.adapters.process import ProcessFailed
 from patchtool.domain.errors import EnvironmentFault
 from patchtool.domain.text_patch import SYMLINK
 
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
     from patchtool.adapters.git.plumbing import Git
     from patchtool.adapters.git.remote import Remote
 
-_NO_MATCH = 1
 # Above the number of files that a series reads; a caller that looks up a whole tree must not load all of it.
 _READ_AHEAD = 32
 _BATCH = 4000
@@ -75,7 +75,7 @@ class CommitTree:
         if commit not in self._renamed:
             flags = ("-r", "-z", "--diff-filter=R", "--name-status", "-l0")
             for likeness in ("60%", "100%"):  # equal files are found by their ids, where a partial clone lacks blobs
-                listed = self.git.run("diff-tree", f"-M{likeness}", *flags, commit, self.commit, check=False)
+                listed = self.git.run("diff-tree", f"-M{likeness}", *flags, commit, self.commit, answers=UNKNOWN)
                 if not listed.code:
                     break
             fields = listed.stdout.decode(errors="surrogateescape").split("\0") if not listed.code else []
@@ -131,9 +131,11 @@ class CommitTree:
         """Paths of Python files that contain this word, sorted; slow, for explaining only."""
         self.complete(self._folder)  # grep would leave a missing file out in silence
         flags = ("-z", "-l", "-w", "--fixed-strings", "--full-name")
-        matches = self.git.run("grep", *flags, "-e", word, self.commit, "--", self._folder, check=False)
-        if matches.code > _NO_MATCH:
+        try:
+            matches = self.git.run("grep", *flags, "-e", word, self.commit, "--", self._folder, answers=NO)
+        except ProcessFailed:
             self.git.run("cat-file", "-e", self.commit)  # a missing commit is the better explanation
+            raise
         names = matches.stdout.decode(errors="surrogateescape").split("\0")
         paths = (name.removeprefix(f"{self.commit}:") for name in names)
         return sorted(path for path in paths if path.endswith(".py"))

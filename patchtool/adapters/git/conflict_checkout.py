@@ -16,8 +16,9 @@ from patchtool.adapters.git.commits import import_stream
 from patchtool.adapters.git.merging import merge_with_markers
 from patchtool.adapters.git.output_record import read_output_record
 from patchtool.adapters.git.patched_repository import modes_of, write_output
-from patchtool.adapters.git.plumbing import REGULAR, Git
+from patchtool.adapters.git.plumbing import NO, REGULAR, Git
 from patchtool.adapters.git.stale_locks import remove_stale_files
+from patchtool.adapters.scratch import scratch_folder
 from patchtool.domain.errors import RefusedError
 from patchtool.domain.objects import MISSING
 from patchtool.domain.text_patch import SYMLINK
@@ -148,7 +149,7 @@ class ConflictCheckout:
             self._write(path, entry)
         for path, staged_entry in staged.items():
             self._write(path, staged_entry)
-        self._git.run("update-index", "-q", "--refresh", check=False)
+        self._git.run("update-index", "-q", "--refresh", answers=NO)
         return {path: marked for path, (_, marked) in contents.items()}
 
     def _store(self, data: bytes) -> str:
@@ -175,7 +176,7 @@ class ConflictCheckout:
         return diff[diff.find(b"\n@@ ") + 1 :] if b"\n@@ " in diff else b""
 
     def read(self, tip: str) -> Resolved:
-        """Read what a person made of the conflict.
+        """Read what a person made of the conflict; nothing in the checkout is written, not even the index.
 
         Args:
             tip: The commit before the patch.
@@ -183,21 +184,27 @@ class ConflictCheckout:
         Raises:
             RefusedError: The index has what is no file.
         """
-        self._git.run("update-index", "-q", "--refresh", check=False)
-        unmerged = self._listed("ls-files", "--unmerged", "-z", split=True)
-        raw = self._git.run("diff-index", "--cached", "--raw", "-z", "--no-renames", "--no-abbrev", tip).stdout
+        with scratch_folder() as scratch:
+            shutil.copyfile(self._git_dir / "index", scratch / "index")
+            git = Git(self._git_dir, self.folder, {"GIT_INDEX_FILE": str(scratch / "index")})
+            git.run("update-index", "-q", "--refresh", answers=NO)
+            return self._read(git, tip)
+
+    def _read(self, git: Git, tip: str) -> Resolved:
+        unmerged = _listed(git, "ls-files", "--unmerged", "-z", split=True)
+        raw = git.run("diff-index", "--cached", "--raw", "-z", "--no-renames", "--no-abbrev", tip).stdout
         fields = raw.decode("utf-8", "surrogateescape").split("\0")[:-1]
         entries = {path: header.split()[1:4:2] for header, path in zip(fields[::2], fields[1::2])}
         entries = {path: entry for path, entry in entries.items() if path not in unmerged}
         for path, (mode, _) in entries.items():
             if mode not in (*REGULAR, SYMLINK, "000000"):
                 raise RefusedError(f"{path} is neither a file nor a symbolic link", hint=f"git rm --cached {path}")
-        objects = self._git.objects(oid for mode, oid in entries.values() if mode != "000000")
+        objects = git.objects(oid for mode, oid in entries.values() if mode != "000000")
         return Resolved(
             {path: (mode, objects[oid][1]) if mode != "000000" else None for path, (mode, oid) in entries.items()},
             unmerged,
-            tuple(path for path in self._listed("diff-files", "--name-only", "-z") if path not in unmerged),
-            self._listed("ls-files", "--others", "--exclude-standard", "-z"),
+            tuple(path for path in _listed(git, "diff-files", "--name-only", "-z") if path not in unmerged),
+            _listed(git, "ls-files", "--others", "--exclude-standard", "-z"),
         )
 
     def remove(self) -> tuple[str, ...]:
@@ -205,7 +212,7 @@ class ConflictCheckout:
         # Renamed first, in one step: what a run that is killed leaves is told from what a person put there.
         doomed = self.folder.with_name(f".{self.folder.name}.removed-by-patchtool")
         if self.exists():
-            if kept := self._listed("ls-files", "--others", "--exclude-standard", "-z"):
+            if kept := _listed(self._git, "ls-files", "--others", "--exclude-standard", "-z"):
                 return kept
             shutil.rmtree(doomed, ignore_errors=True)
             try:
@@ -218,9 +225,10 @@ class ConflictCheckout:
             self.folder.rmdir()
         return ()
 
-    def _listed(self, *command: str, split: bool = False) -> tuple[str, ...]:
-        names = self._git.run(*command).stdout.decode("utf-8", "surrogateescape").split("\0")[:-1]
-        return tuple(dict.fromkeys(name.partition("\t")[2] if split else name for name in names))
+
+def _listed(git: Git, *command: str, split: bool = False) -> tuple[str, ...]:
+    names = git.run(*command).stdout.decode("utf-8", "surrogateescape").split("\0")[:-1]
+    return tuple(dict.fromkeys(name.partition("\t")[2] if split else name for name in names))
 
 
 def refuse_occupied(folder: Path) -> None:

@@ -6,6 +6,8 @@ from patchtool.adapters import process
 from patchtool.adapters.git.plumbing import check_git_version
 from patchtool.adapters.scratch import scratch_folder
 
+CONFLICTS = range(1, 128)
+"""What ``git merge-file`` exits with where so many of them are left, or more."""
 _ZEALOUS = (2, 35)
 """The first git whose ``merge-file`` knows zdiff3."""
 
@@ -15,6 +17,8 @@ def merge(base: bytes, ours: bytes, theirs: bytes) -> bytes | None:
 
     Source: git-merge-file(1).
     """
+    if any(b"\0" in text for text in (base, ours, theirs)):  # which git does not merge
+        return None
     merged = _merge_file(base, ours, theirs)
     return merged.stdout if merged.code == 0 else None
 
@@ -50,4 +54,5 @@ def _merge_file(base: bytes, ours: bytes, theirs: bytes, *options: str) -> proce
     with scratch_folder() as folder:
         for name, content in (("ours", ours), ("base", base), ("theirs", theirs)):
             (folder / name).write_bytes(content)
-        return process.run(["git", "merge-file", "-p", *options, "ours", "base", "theirs"], cwd=folder, check=False)
+        command = ["git", "merge-file", "-p", *options, "ours", "base", "theirs"]
+        return process.run(command, cwd=folder, answers=CONFLICTS)

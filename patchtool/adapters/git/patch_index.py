@@ -12,9 +12,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from patchtool.adapters.diff_text import split_diff
-from patchtool.adapters.git.plumbing import Git
+from patchtool.adapters.git.applying import words_of
+from patchtool.adapters.git.plumbing import UNKNOWN, Git
 from patchtool.adapters.scratch import scratch_folder
-from patchtool.domain.errors import EnvironmentFault
 from patchtool.domain.objects import MISSING
 from patchtool.domain.text_patch import REGULAR, FileChange, TextChange
 
@@ -73,12 +73,9 @@ class PatchIndex:
         if only:
             parts = [part for part in parts if {part.old, part.new} & set(only)]
             diff = b"".join(part.text for part in parts)
-        applied = self._git.run("apply", "--cached", "--whitespace=nowarn", "-p1", "-", stdin=diff, check=False)
+        applied = self._git.run("apply", "--cached", "--whitespace=nowarn", "-p1", "-", stdin=diff, answers=UNKNOWN)
         if applied.code:
-            told = applied.stderr.decode(errors="replace")
-            if str(self._folder) in told:  # about the index, not about the diff
-                hint = "make room there, or check who may use it; then run it again"
-                raise EnvironmentFault("git cannot apply a patch in a scratch folder", hint=hint, cause=told.strip())
+            told = words_of(applied, diff)
             return TextChange(problem=self._failed_hunks(diff) or _first_line(told))
         paths = sorted({path for part in parts for path in (part.old, part.new) if path})
         before = {path: entry for path in paths if (entry := self._files.get(path))}
@@ -111,7 +108,7 @@ class PatchIndex:
     def _failed_hunks(self, diff: bytes) -> str:
         """Which hunks do not apply, in git's words; empty where it is not about hunks."""
         # With --check, nothing is written: neither to the index nor to files for what is rejected.
-        told = self._git.run("apply", "--cached", "--check", "--reject", "-p1", "-", stdin=diff, check=False).stderr
+        told = self._git.run("apply", "--cached", "--check", "--reject", "-p1", "-", stdin=diff, answers=UNKNOWN).stderr
         places = _FAILED.findall(told.decode(errors="replace"))
         return f"patch failed: {', '.join(places)}" if places else ""
 

@@ -23,7 +23,7 @@ from patchtool.adapters.git.commits import (
     import_stream,
 )
 from patchtool.adapters.git.output_record import RECORD, OutputRecord, read_output_record
-from patchtool.adapters.git.plumbing import REGULAR, Git
+from patchtool.adapters.git.plumbing import NO, REGULAR, UNKNOWN, Git
 from patchtool.adapters.identity import is_signed, sign
 from patchtool.domain.errors import EnvironmentFault, RefusedError
 from patchtool.domain.text_patch import SYMLINK
@@ -139,7 +139,7 @@ def _refuse_foreign(dest: Path) -> None:
 def _is_intact(dest: Path, record: OutputRecord, *, untracked: bool) -> bool:
     flags = ("--porcelain=v2", "--branch", "-z", f"--untracked-files={'all' if untracked else 'no'}")
     # The threads that preload the index cost more processor time than they save here.
-    status = Git(dest / ".git", dest).run("-c", "core.preloadIndex=false", "status", *flags, check=False)
+    status = Git(dest / ".git", dest).run("-c", "core.preloadIndex=false", "status", *flags, answers=UNKNOWN)
     lines = [line for line in status.stdout.decode(errors="surrogateescape").split("\0") if line]
     unedited = {f"# branch.oid {record.head}", f"# branch.head {record.branch}"}
     return status.code == 0 and set(lines) == unedited
@@ -201,7 +201,7 @@ def _verify(git: Git, new: Path, commits: Sequence[PatchCommit]) -> None:
         EnvironmentFault: They differ; names the files.
     """
     # The times of all files were changed, so git reads them again.
-    refreshed = git.run("update-index", "--refresh", check=False)
+    refreshed = git.run("update-index", "--refresh", answers=NO)
     differing = refreshed.stdout.decode(errors="replace").splitlines() + [
         path for path, data in final_contents(commits).items() if _bytes_of(new / path) != data
     ]

@@ -12,7 +12,7 @@ from patchtool.adapters.process import ProcessResult, feeding, run
 from patchtool.domain.errors import EnvironmentFault
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
     from contextlib import AbstractContextManager
     from pathlib import Path
     from typing import IO
@@ -24,6 +24,10 @@ _DAMAGE = re.compile(r"packfile .* (does not match|cannot be|is far too|truncate
 REGULAR = frozenset({"100644", "100755"})
 # From this many paths on, listing the whole tree is cheaper than a command line that may be too long.
 _WHOLE_TREE = 500
+NO = (1,)
+"""What a git command exits with for "no", such as where nothing matches; 128 and more is a failure."""
+UNKNOWN = (1, 128)
+"""The same of one that looks a name up, which git also says of names that it cannot look up."""
 # This file of a repository takes precedence over those in its trees. `-working-tree-encoding` would be an error.
 _RAW_ATTRIBUTES = b"* -text -ident -filter !working-tree-encoding -export-ignore -export-subst\n"
 GUARDS = {
@@ -90,11 +94,11 @@ class Git:
         if work_tree is not None:
             self._argv.append(f"--work-tree={work_tree}")
 
-    def run(self, *args: str, stdin: bytes | None = None, check: bool = True) -> ProcessResult:
+    def run(self, *args: str, stdin: bytes | None = None, answers: Collection[int] = ()) -> ProcessResult:
         """Run one git command; see `process.run`."""
         try:
             env = {**sealed_environment(), **self._variables}
-            return run([*self._argv, *args], stdin=stdin, env=env, check=check, cwd=self.work_tree)
+            return run([*self._argv, *args], stdin=stdin, env=env, answers=answers, cwd=self.work_tree)
         except EnvironmentFault as fault:
             check_git_version()  # a git that is missing or too old is the better explanation
             if fault.cause and _DAMAGE.search(fault.cause):

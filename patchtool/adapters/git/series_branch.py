@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from patchtool.adapters.git.carrying import Carried, carry, unsigned_ids
 from patchtool.adapters.git.commits import NEW_FILE
-from patchtool.adapters.git.plumbing import REGULAR, Git
+from patchtool.adapters.git.plumbing import REGULAR, UNKNOWN, Git
 from patchtool.adapters.git.repository import Repository
 from patchtool.adapters.git.series_history import MESSAGES, newest_series, read_history
 from patchtool.adapters.git.signing import UNSIGNED, Signing, sign, signing_of
@@ -103,7 +103,7 @@ def find_commit(checkout: Checkout, name: str) -> str:
     """
     git = Git(checkout.common_dir)
     for tried in (name, f"v{name}", name.removeprefix("v")):
-        parsed = git.run("rev-parse", "--verify", "--quiet", "--end-of-options", f"{tried}^{{commit}}", check=False)
+        parsed = git.run("rev-parse", "--verify", "--quiet", "--end-of-options", f"{tried}^{{commit}}", answers=UNKNOWN)
         if not parsed.code:
             return parsed.stdout.decode().strip().splitlines()[-1]
     raise InputError(
@@ -130,7 +130,7 @@ def refuse_missing(checkout: Checkout, commit: str, name: str, paths: Iterable[s
     missing = {line[1:] for line in listed.splitlines() if line.startswith("?")}
     if not missing:
         return
-    looked_up = git.run("ls-tree", "-z", "--full-tree", commit, "--", *sorted(paths), check=False)
+    looked_up = git.run("ls-tree", "-z", "--full-tree", commit, "--", *sorted(paths), answers=UNKNOWN)
     ids = {entry.split()[2] for entry in looked_up.stdout.decode(errors="replace").split("\0") if entry}
     if looked_up.code or ids & missing:
         raise RefusedError(
@@ -195,7 +195,7 @@ def _commit(
 
 def is_ancestor(checkout: Checkout, commit: str, of: str) -> bool:
     """Whether a commit is another one, or below it."""
-    return not Git(checkout.common_dir).run("merge-base", "--is-ancestor", commit, of, check=False).code
+    return not Git(checkout.common_dir).run("merge-base", "--is-ancestor", commit, of, answers=UNKNOWN).code
 
 
 def tree_id(checkout: Checkout, commit: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from patchtool.adapters import process
+from patchtool.adapters.git.plumbing import UNKNOWN
 from patchtool.domain.errors import EnvironmentFault
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ class Signing(NamedTuple):
 
 def user_signs() -> bool:
     """Whether the user's own ``commit.gpgSign`` is true, whatever a repository says."""
-    asked = process.run(["git", "config", "--global", "--type=bool", "--get", "commit.gpgSign"], check=False)
+    asked = process.run(["git", "config", "--global", "--type=bool", "--get", "commit.gpgSign"], answers=UNKNOWN)
     return asked.stdout.strip() == b"true"
 
 

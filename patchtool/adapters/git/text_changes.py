@@ -7,8 +7,9 @@ from pathlib import Path
 
 from patchtool.adapters.diff_text import DiffPart, read_mail, split_diff
 from patchtool.adapters.files import safe_join
+from patchtool.adapters.git.applying import outside_of_repositories, words_of
 from patchtool.adapters.git.commit_tree import CommitTree
-from patchtool.adapters.git.plumbing import Git, sealed_environment
+from patchtool.adapters.git.plumbing import UNKNOWN, Git, sealed_environment
 from patchtool.adapters.process import run
 from patchtool.adapters.scratch import scratch_folder
 from patchtool.domain.alignment import aligned
@@ -50,9 +51,10 @@ class _Files:
                 target = safe_join(folder, part.old)
                 target.parent.mkdir(parents=True, exist_ok=True)
                 target.write_bytes(data)
-            applied = run(["git", "apply", "-"], stdin=part.text, cwd=folder, env=_no_repository(folder), check=False)
+            env = outside_of_repositories(folder)
+            applied = run(["git", "apply", "-"], stdin=part.text, cwd=folder, env=env, answers=UNKNOWN)
             if applied.code:
-                return applied.stderr.decode(errors="replace").strip() or "git apply failed"
+                return words_of(applied, part.text).strip() or "git apply failed"
             for path in filter(None, {part.old, part.new}):
                 self.read(path)
                 file = safe_join(folder, path)
@@ -121,11 +123,6 @@ def not_python(path: str, package: Package) -> str:
     return "" if path.endswith(".py") else _NO_PYTHON
 
 
-def _no_repository(folder: Path) -> dict[str, str]:
-    """Hide an enclosing repository: inside one, ``git apply`` silently skips paths."""
-    return {**sealed_environment(), "GIT_CEILING_DIRECTORIES": str(folder.resolve().parent), "GIT_DIR": "/dev/null"}
-
-
 def changes_in_commit(folder: Path, commit: str, package: Package) -> tuple[ChangeSet, Tree]:
     """Read what a commit changes.
 
@@ -140,11 +137,11 @@ def changes_in_commit(folder: Path, commit: str, package: Package) -> tuple[Chan
     Raises:
         InputError: There is no such commit.
     """
-    located = run(["git", "rev-parse", "--absolute-git-dir"], cwd=folder, env=sealed_environment(), check=False)
+    located = run(["git", "rev-parse", "--absolute-git-dir"], cwd=folder, env=sealed_environment(), answers=UNKNOWN)
     if located.code:
         raise InputError(f"{folder} is not a git checkout", hint="name the checkout that has the commit with --tree")
     git = Git(Path(located.stdout.decode().strip()))
-    resolved = git.run("rev-parse", "--quiet", "--verify", "--end-of-options", f"{commit}^{{commit}}", check=False)
+    resolved = git.run("rev-parse", "--quiet", "--verify", "--end-of-options", f"{commit}^{{commit}}", answers=UNKNOWN)
     if resolved.code:
         raise InputError(
             f"{commit!r} is neither a file nor a commit in {folder}", hint="name another checkout with --tree"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from patchtool.adapters.project.project import SERIES
@@ -59,18 +58,3 @@ def with_patches_after(project: Project, name: str, news: Sequence[str]) -> byte
     if not lines[at - 1].endswith(b"\n"):
         lines[at - 1] += b"\n"
     return b"".join([*lines[:at], *(f"{new}\n".encode() for new in news), *lines[at:]])
-
-
-def remove_empty_folders(project: Project, names: Collection[str]) -> None:
-    """Remove the folders of patches whose files were removed; what else is in them stays."""
-    for name in names:
-        folder = project.root / "patches" / name
-        caches = [file for file in folder.rglob("*.pyc") if file.parent.name == "__pycache__"]
-        folders = sorted((path for path in folder.rglob("*") if path.is_dir()), reverse=True)
-        if any(path.is_file() and path not in caches for path in folder.rglob("*")):
-            continue
-        with suppress(OSError):
-            for cache in caches:
-                cache.unlink()
-            for each in (*folders, folder):
-                each.rmdir()

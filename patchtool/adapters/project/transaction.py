@@ -94,7 +94,7 @@ def reading_lock(root: Path, timeout: float = LOCK_TIMEOUT) -> Iterator[tuple[st
 def write_all(root: Path, contents: Mapping[str, bytes | None]) -> list[str]:
     """Write every file, or none; the caller holds the folder's lock.
 
-    Permissions, owner, extended attributes and links inside of the folder stay.
+    Permissions, owner, extended attributes and links inside of the folder stay. Folders that lose their last file go.
 
     Args:
         root: The folder.
@@ -120,8 +120,10 @@ def write_all(root: Path, contents: Mapping[str, bytes | None]) -> list[str]:
             (root / _JOURNAL).rename(root / _WRITTEN)
         except (OSError, PatchtoolError) as error:
             raise _failed(root, error) from error
-        with suppress(OSError):  # the files are written; the next run removes what is left
-            _finish(root, changes)
+        for _ in range(2):  # an error may pass; else the next run removes what is left of a write that is complete
+            with suppress(OSError):
+                _finish(root, changes)
+                break
     return changed
 
 
@@ -225,8 +227,25 @@ def _roll_back(root: Path, change: _Change) -> list[str]:
 def _finish(root: Path, changes: list[_Change]) -> None:
     for change in changes:
         _old_name(_target(root, change.path)).unlink(missing_ok=True)
-    (root / _WRITTEN).unlink()
+    for change in changes:
+        if not change.after:
+            _remove_emptied(root, safe_join(root, change.path).parent)
+    (root / _WRITTEN).unlink(missing_ok=True)
     sync_folder(root)
+
+
+def _remove_emptied(root: Path, folder: Path) -> None:
+    """Remove a folder in which nothing is left, or bytecode alone, and those around it that it leaves empty."""
+    while folder != root and folder.is_dir() and not folder.is_symlink():
+        caches = [folder / "__pycache__"] if (folder / "__pycache__").is_dir() else []
+        bytecode = [file for cache in caches for file in cache.iterdir()]
+        if any(each not in caches for each in folder.iterdir()) or any(file.suffix != ".pyc" for file in bytecode):
+            return
+        for file in bytecode:
+            file.unlink()
+        for each in (*caches, folder):
+            each.rmdir()
+        folder = folder.parent
 
 
 def _read(journal: Path) -> tuple[list[_Change], list[str]]:

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from patchtool.adapters.files import LOCK_TIMEOUT
+from patchtool.adapters.git.plumbing import UNKNOWN
 from patchtool.adapters.git.remote import ALL_HISTORY, NO_BLOBS, ONLY_COMMITS
 from patchtool.adapters.store.records import tree_of
 from patchtool.domain.errors import EnvironmentFault, InputError
@@ -95,7 +96,7 @@ class UpstreamCommits:
         raise InputError(f"{self._url} has no {name!r}", hint=hint)
 
     def _parsed(self, revision: str) -> str:
-        done = self._git.run("rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}", check=False)
+        done = self._git.run("rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}", answers=UNKNOWN)
         return done.stdout.decode().strip()
 
     def fetch(self, releases: Sequence[Release], paths: Collection[str]) -> list[StoredRelease]:
