@@ -10,8 +10,8 @@ import pytest
 
 from tests.commands.small_upstream import CACHE
 from tests.commands.test_stopped_rebase import RESOLVED, files, resolve, stop
-from tests.commands.test_stopped_rebase import series as series  # noqa: PLC0414 -- a fixture
-from tests.commands.test_stopped_rebase import work as work  # noqa: PLC0414 -- a fixture
+from tests.commands.test_stopped_rebase import series as series
+from tests.commands.test_stopped_rebase import work as work
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -269,6 +269,47 @@ def test_series_stays_known_when_a_newer_release_is_pulled(
     assert git(tree.path, "rev-parse", kept) == head
 
 
+def _copied(path: Path) -> Path:
+    shutil.copytree(path, path.with_name("copy"), symlinks=True)
+    return path.with_name("copy")
+
+
+def _moved(path: Path) -> Path:
+    copy = _copied(path)
+    shutil.rmtree(path)
+    return copy
+
+
+PLACES: dict[str, Callable[[Path], Path]] = {
+    "copied": _copied,
+    "moved": _moved,
+    "renamed": lambda path: path.rename(path.with_name("renamed")),
+    "restored": lambda path: _moved(path).rename(path),
+}
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_a_tree_elsewhere_has_the_series_and_gives_it_back(tree: Tree, place: str) -> None:
+    original = tree.file.read_bytes()
+    tree.apply()
+    patched, first = tree.file.read_bytes(), tree.path
+    tree.path = PLACES[place](first)
+    assert tree.status() == (0, {"dense": "applied", "tracking": "applied"})
+    if place != "copied":
+        tree.edit_patch()
+    tree.apply()  # where the record is that of another tree, it is moved away, and the series is recognised
+    assert (b"list(slots)" in tree.file.read_bytes()) == (place != "copied")
+    done = tree.upstream.run("unapply", "--tree", str(tree.path))
+    if place == "copied":
+        assert cache_of(first).read_bytes() == patched
+        if tree.kind == "clone":  # its branch is left with git
+            assert (done.code, tree.file.read_bytes()) == (2, patched)
+            assert f"it is a copy of {first}" in done.err
+            return
+    assert done.code == 0, done.err
+    assert tree.file.read_bytes() == original
+
+
 def test_unapply_recognises_the_series_without_a_record(upstream: SmallUpstream) -> None:
     for kind in ("site", "files"):
         tree = Tree(upstream, kind)

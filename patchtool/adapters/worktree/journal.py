@@ -13,8 +13,16 @@ from typing import TYPE_CHECKING
 from patchtool.adapters.files import safe_join
 from patchtool.adapters.folders import Folder, is_staged, opened
 from patchtool.adapters.foreign_files import read_regular
-from patchtool.adapters.worktree.ownership import foreign
-from patchtool.adapters.worktree.records import NO_RECORD, Applied, FileChange, Record, read_record, write_record
+from patchtool.adapters.worktree.ownership import foreign, is_signed_record, signed_record
+from patchtool.adapters.worktree.records import (
+    NO_RECORD,
+    Applied,
+    FileChange,
+    Record,
+    read_record,
+    unreadable,
+    write_record,
+)
 from patchtool.domain.errors import EnvironmentFault, RefusedError
 from patchtool.domain.objects import blob_id
 
@@ -85,7 +93,7 @@ class Journal:
                 for content, data in contents.items():
                     if blob_id(copies.read(content) or b"") != content:
                         copies.write(content, data)
-            folder.write(name, write_record(record))
+            folder.write(name, signed_record(write_record(record)))
 
     def _reserve_space(self, size: int) -> None:
         index = self.folder.with_name("index")  # of a checkout: git writes it as a whole
@@ -217,4 +225,10 @@ class Journal:
         return NO_RECORD if record is None or foreign(self.folder) else self._parse(name, record)
 
     def _parse(self, name: str, record: bytes) -> Record:
-        return read_record(record, self.folder / name, self._package)
+        file = self.folder / name
+        found = read_record(record, file, self._package)
+        if not is_signed_record(record):
+            raise unreadable(
+                file, "it was changed since this user's patchtool wrote it, or an older patchtool wrote it"
+            )
+        return found

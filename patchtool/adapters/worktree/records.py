@@ -228,10 +228,11 @@ def read_record(content: bytes, file: Path, package: Package) -> Record:
     try:
         document: Any = json.loads(content)
     except (ValueError, RecursionError) as error:
-        raise _unreadable(file, str(error)) from error
+        raise unreadable(file, str(error)) from error
     try:
         if document.pop("schema") != _SCHEMA:
-            raise _unreadable(file, "another version of patchtool wrote it")
+            raise unreadable(file, "another version of patchtool wrote it")
+        document.pop("signature", None)  # who opened the folder has compared it
         change = document.pop(_CHANGE, None)
         transition = _transition(_frozen(change)) if change else None
         applied = _applied(document) if document or transition is None else None
@@ -241,7 +242,7 @@ def read_record(content: bytes, file: Path, package: Package) -> Record:
             *(_outside_of(transition, path) if transition else ()),
         ]
     except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise _unreadable(file, str(error)) from error
+        raise unreadable(file, str(error)) from error
     if outside:
         raise RefusedError(
             f"the record {file} is refused: it names {outside[0]!r}",
@@ -297,7 +298,8 @@ def _frozen(value: Any) -> Any:
     return tuple(_frozen(item) for item in value) if isinstance(value, list) else value
 
 
-def _unreadable(file: Path, cause: str) -> EnvironmentFault:
+def unreadable(file: Path, cause: str) -> EnvironmentFault:
+    """Tell that a record is damaged, and what leads on."""
     return EnvironmentFault(
         f"the record {file} cannot be read",
         hint=f"restore the patched files yourself (originals are in {file.parent}), then remove that folder",

@@ -11,7 +11,7 @@ import pytest
 
 from patchtool.adapters.worktree import open_worktree, read_applied, recover, unapply, write
 from patchtool.adapters.worktree.records import Applied, FileChange, Record, write_record
-from patchtool.domain.errors import RefusedError
+from patchtool.domain.errors import EnvironmentFault, RefusedError
 from patchtool.domain.objects import blob_id
 from patchtool.emulation import PACKAGE as SGLANG
 from tests.adapters.worktree.conftest import BRANCH, A, snapshot
@@ -258,6 +258,119 @@ def test_a_tree_that_was_moved_keeps_its_record(lab: Lab) -> None:
     moved = root.rename(lab.folder / "moved")
     assert unapply(open_worktree(moved, SGLANG))
     assert snapshot(moved) == before
+
+
+def _renamed(root: Path) -> Path:
+    return root.rename(root.with_name("renamed"))
+
+
+def _moved_between_file_systems(root: Path) -> Path:
+    moved = root.with_name("moved")
+    shutil.copytree(root, moved, symlinks=True)
+    shutil.rmtree(root)
+    return moved
+
+
+def _moved_and_another_is_there(root: Path) -> Path:
+    moved = _moved_between_file_systems(root)
+    (root / ".patchtool").mkdir(parents=True)
+    return moved
+
+
+def _restored(root: Path) -> Path:
+    return _moved_between_file_systems(root).rename(root)
+
+
+def _reached_by_a_link(root: Path) -> Path:
+    link = root.with_name("link")
+    link.symlink_to(root)
+    return link
+
+
+def _unpacked_from_an_archive(root: Path) -> Path:
+    shutil.make_archive(str(root.with_name("kept")), "tar", root)
+    shutil.rmtree(root)
+    shutil.unpack_archive(root.with_name("kept.tar"), root, filter="data")
+    return root
+
+
+OWN_TREES: dict[str, Callable[[Path], Path]] = {
+    "renamed": _renamed,
+    "moved-between-file-systems": _moved_between_file_systems,
+    "moved-and-another-is-there": _moved_and_another_is_there,
+    "restored-from-a-backup": _restored,
+    "reached-by-a-link": _reached_by_a_link,
+    "unpacked-from-an-archive": _unpacked_from_an_archive,
+}
+
+
+@pytest.mark.parametrize("name", OWN_TREES)
+def test_a_tree_of_ones_own_keeps_its_record_wherever_it_is_brought(lab: Lab, name: str) -> None:
+    root = lab.package(lab.folder / "wheel").parent
+    before = snapshot(root)
+    write(open_worktree(root, SGLANG), lab.series(), commit=True, branch=BRANCH)
+    brought = OWN_TREES[name](root)
+    assert read_applied(open_worktree(brought, SGLANG))
+    again = _renamed(brought.resolve())  # the state folder names its new place after the next write
+    assert unapply(open_worktree(again, SGLANG))
+    assert snapshot(again) == before
+
+
+def _forged(state: Path) -> None:
+    """What somebody who was given the patched tree may make of it."""
+    record = json.loads((state / "applied.json").read_bytes())
+    record["files"][0]["disk_before"] = blob_id(EVIL)
+    record["files"][0]["original"] = f"originals/{blob_id(EVIL)}"
+    (state / f"originals/{blob_id(EVIL)}").write_bytes(EVIL)
+    (state / "applied.json").write_text(json.dumps(record, indent=1))
+
+
+def _forged_without_signature(state: Path) -> None:
+    _forged(state)
+    record = json.loads((state / "applied.json").read_bytes())
+    del record["signature"]
+    (state / "applied.json").write_text(json.dumps(record, indent=1))
+
+
+def _signature_is_a_list(state: Path) -> None:
+    record = json.loads((state / "applied.json").read_bytes())
+    (state / "applied.json").write_text(json.dumps({**record, "signature": [record["signature"]]}, indent=1))
+
+
+def _member_twice(state: Path) -> None:
+    text = (state / "applied.json").read_text()
+    (state / "applied.json").write_text(text[: text.rindex("}")].rstrip() + ',\n "release": "v9.9"\n}')
+
+
+def _journal_of_a_record(state: Path) -> None:
+    """A change that is complete, as one that is under way, with other files in it."""
+    record = json.loads((state / "applied.json").read_bytes())
+    record["transition"]["work"] = "nothing"
+    (state / "applied.json").unlink()
+    (state / "journal.json").write_text(json.dumps(record, indent=1))
+
+
+FORGED = (_forged, _forged_without_signature, _signature_is_a_list, _member_twice, _journal_of_a_record)
+
+
+@pytest.mark.parametrize("forge", FORGED, ids=lambda forge: forge.__name__.strip("_"))
+@pytest.mark.parametrize("moved", [False, True])
+def test_an_owner_that_was_given_away_does_not_vouch_for_other_records(
+    lab: Lab, forge: Callable[[Path], None], *, moved: bool
+) -> None:
+    root = lab.package(lab.folder / "wheel").parent
+    write(open_worktree(root, SGLANG), lab.series(), commit=True, branch=BRANCH)
+    returned = _moved_between_file_systems(root)
+    forge(returned / ".patchtool")
+    if not moved:
+        returned = returned.rename(root)
+    before = snapshot(returned)
+    for work in (recover, unapply, lambda tree: write(tree, lab.series(), commit=True, branch=BRANCH)):
+        with pytest.raises(EnvironmentFault, match="cannot be read") as caught:
+            work(open_worktree(returned, SGLANG))
+        assert str(returned) in str(caught.value.hint)
+    after = snapshot(returned)
+    assert {**after, ".patchtool/owner": ""} == {**before, ".patchtool/owner": ""}
 
 
 @pytest.mark.parametrize("spoiled", ["link", "readable", "short"])
