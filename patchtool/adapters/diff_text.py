@@ -165,7 +165,8 @@ def read_mail(data: bytes) -> Mail:
     if not re.match(rb"From [0-9a-f]{40} |From: |Subject: ", head):
         return Mail()
     message = message_from_bytes(head)
-    body = head.partition(b"\n\n")[2].partition(b"\n---\n")[0].decode("utf-8", "replace")
+    message_and_stat = b"\n" + head.partition(b"\n\n")[2]  # a message may be empty
+    body = message_and_stat.partition(b"\n---\n")[0].decode("utf-8", "replace")
     try:
         date = parsedate_to_datetime(str(message["Date"])).date().isoformat()
     except (TypeError, ValueError):

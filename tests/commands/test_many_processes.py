@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 import sys
+from difflib import unified_diff
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,7 @@ def _ended(runs: list[subprocess.Popen[str]]) -> list[tuple[int, str]]:
 
 
 PATIENT = ("--lock-timeout", "600")
+MAIL = f"From {'0' * 40} Mon Sep 17 00:00:00 2001\nFrom: Ada <ada@example.org>\n"
 
 
 @pytest.mark.slow
@@ -62,6 +64,40 @@ def test_eight_new_patches_at_a_time_are_all_listed(upstream: SmallUpstream) -> 
     series = (upstream.project / "patches" / "series").read_text().split()
     assert sorted(series) == sorted(["dense", "tracking", *names])
     assert upstream.run("status", "--json").states().keys() == set(series)
+
+
+@pytest.mark.slow
+def test_eight_verbs_at_a_time_have_the_project_one_after_another(upstream: SmallUpstream) -> None:
+    parts = {f"python/sglang/srt/part_{number}.py": f"rows = {number}\n" * 9 for number in range(4)}
+    for version in ("1.0", "1.1"):
+        upstream.release(version, {CACHE: SOURCE, **parts, "python/sglang/notes.txt": version})
+    upstream.pin("1.0")
+    assert upstream.run("refresh").code == 0
+    diffs = []
+    for path, text in parts.items():
+        diff = unified_diff(text.splitlines(True), [*text.splitlines(True), "more = 1\n"], f"a/{path}", f"b/{path}")
+        diffs.append(upstream.folder / f"{Path(path).stem}.patch")
+        diffs[-1].write_text(f"{MAIL}Subject: {diffs[-1].stem}\n\n---\n{''.join(diff)}")
+    export = str(upstream.folder / "export")
+    verbs = [
+        *(("import", str(diff)) for diff in diffs[:3]),
+        ("new", "extra", "--from", str(diffs[3])),
+        ("series", "move", "tracking", "--before", "dense"),
+        ("export", "quilt", "--output", export),
+        ("apply", "--output", str(upstream.folder / "out")),
+        ("rebase", "--to", "1.1"),
+    ]
+    for code, text in _ended([_start(upstream, *PATIENT, *verb) for verb in verbs]):
+        assert code == 0, text
+    series = (upstream.project / "patches/series").read_text().split()
+    assert sorted(series) == sorted(["dense", "extra", "tracking", *(diff.stem for diff in diffs[:3])])
+    assert series.index("tracking") < series.index("dense")
+    assert b"sglang==1.1" in upstream.written()["upstream-pin.txt"]
+    assert set(upstream.run("status", "--json").states().values()) == {"applied"}
+    assert upstream.run("export", "quilt", "--output", export).code == 0
+    assert upstream.run("verify", export).code == 0
+    places = (upstream.project, upstream.folder / "out", Path(export))
+    assert not [file for place in places for file in place.rglob("*") if "patchtool-" in file.name]
 
 
 def test_waiting_run_names_the_holder_and_ends_on_ctrl_c(upstream: SmallUpstream) -> None:

@@ -146,6 +146,17 @@ def test_draft_of_a_renamed_file_deletes_one_and_creates_the_other(wide: SmallUp
     assert (output / CLOCK).read_text() == UTILS_AFTER
 
 
+def test_mail_without_a_message_has_no_reason(wide: SmallUpstream) -> None:
+    mail = MAIL.replace("Two lines\nof reason.\n", "")
+    assert "\n\n---\n" in mail
+    made = drafted(wide, mail + "diff --git a/x b/x\n" + diff_of(SOURCE, AFTER, CACHE))
+    assert made.code == 0, made.err
+    metadata = tomllib.loads((wide.project / "patches/my_change/patch.toml").read_text())
+    assert metadata["title"] == 'cache: remember how much is "filled"'
+    assert "---" not in metadata["reason"]
+    assert wide.run("export", "quilt", "--output", str(wide.folder / "export")).code == 0
+
+
 def test_mail_gives_title_reason_author_and_date(wide: SmallUpstream) -> None:
     made = drafted(wide, MAIL + "diff --git a/x b/x\n" + diff_of(SOURCE, AFTER, CACHE) + "-- \n2.40.0\n")
     assert made.code == 0, made.err
