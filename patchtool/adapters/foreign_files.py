@@ -58,6 +58,26 @@ def list_folder(folder: Path) -> dict[str, os.DirEntry[str]]:
         return {}
 
 
+def special_file(folder: Path) -> Path | None:
+    """The first entry below a folder that is no file, such as a FIFO; links to folders are not followed."""
+    for entry in list_folder(folder).values():
+        if entry.is_dir(follow_symlinks=False):
+            if (found := special_file(Path(entry.path))) is not None:
+                return found
+        elif not entry.is_file(follow_symlinks=False) and is_special(Path(entry.path)):
+            return Path(entry.path)
+    return None
+
+
+def is_special(path: Path) -> bool:
+    """Whether there is something that is neither a file nor a folder, or a link to such a thing."""
+    try:
+        mode = path.stat().st_mode
+    except (OSError, ValueError):  # missing, a loop, …
+        return False
+    return not stat.S_ISREG(mode) and not stat.S_ISDIR(mode)
+
+
 def read_head(path: Path) -> str:
     """Read the first MiB of a regular file as text; empty where there is none."""
     return (read_start(path, _HEAD) or b"").decode("utf-8", "replace")

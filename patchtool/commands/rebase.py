@@ -15,7 +15,7 @@ from patchtool.adapters.project.series_file import without_patches
 from patchtool.adapters.project.transaction import write_all
 from patchtool.adapters.store.records import StoredRelease
 from patchtool.adapters.store.stopped_rebase import StoppedRebase, read_stopped, remove_stopped, write_stopped
-from patchtool.domain.changelog import add_entry
+from patchtool.domain.changelog import CHANGELOG, add_entry
 from patchtool.domain.errors import ExitCode, InputError, RefusedError
 from patchtool.domain.patch import PatchInfo
 from patchtool.domain.pin import GitSource
@@ -36,8 +36,6 @@ from patchtool.workflow.rebase_target import compare_with_git, find_target, pin_
 from patchtool.workflow.releases import ensure_release, upstream_report
 from patchtool.workflow.rendering import Rendering, render, select_patches
 from patchtool.workflow.session import Session
-
-CHANGELOG = "CHANGELOG.md"
 
 
 def rebase(

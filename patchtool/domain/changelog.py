@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+CHANGELOG = "CHANGELOG.md"
 _HEAD = "# Changelog\n\n"
 _UNRELEASED = "## [Unreleased]"
 _CHANGED = "### Changed"

@@ -41,7 +41,7 @@ class Package(NamedTuple):
 
     def has(self, path: str) -> bool:
         """Whether a path is one of the package's, without components that lead elsewhere."""
-        return path.startswith(f"{self.folder}/") and {"", ".", "..", ".git"}.isdisjoint(path.split("/"))
+        return path.startswith(f"{self.folder}/") and is_in_a_tree(path)
 
     def installed(self, path: str) -> str:
         """A path of the git layout as it is in a wheel: relative to the folder on Python's path."""
@@ -54,6 +54,17 @@ class Package(NamedTuple):
     def is_distributed_as(self, name: str) -> bool:
         """Whether a distribution's name, however it is spelled, is the package's."""
         return normalized(name) in (normalized(self.distribution or self.name), normalized(self.name))
+
+
+def is_in_a_tree(path: str) -> bool:
+    """Whether a path can be one of git's trees: without components that lead elsewhere, or into git's own folder."""
+    parts = path.split("/")
+    return {"", ".", ".."}.isdisjoint(parts) and not ("git" in path.casefold() and any(map(is_dot_git, parts)))
+
+
+def is_dot_git(part: str) -> bool:
+    """Check whether a file system opens ``.git`` under this name: any case, NTFS short name, trailing dots, streams."""
+    return part.casefold().partition(":")[0].rstrip(" .") in (".git", "git~1")
 
 
 def normalized(name: str) -> str:

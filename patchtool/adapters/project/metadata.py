@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from patchtool.domain.errors import InputError
 from patchtool.domain.kinds import KINDS, source_files
+from patchtool.domain.package import is_in_a_tree
 from patchtool.domain.patch import PatchInfo
 from patchtool.domain.release import Release
 from patchtool.domain.toml_text import invalid, parse_toml
@@ -122,6 +123,9 @@ def digest_of(files: Mapping[str, bytes]) -> str:
     return digest.hexdigest()
 
 
+_SUBMODULE = re.compile(rb"^(?:(?:new file|deleted file|old|new) mode|index \S+) 160000$", re.MULTILINE)
+
+
 def _files_of(diff: bytes, where: str) -> tuple[list[str], tuple[str, ...], tuple[str, ...]]:
     """The paths of a diff, and those of them that it adds and deletes; a renamed file is one of each."""
     from patchtool.adapters.diff_text import split_diff  # late: most series have no text patch
@@ -131,8 +135,12 @@ def _files_of(diff: bytes, where: str) -> tuple[list[str], tuple[str, ...], tupl
         raise InputError(f"{where} is not a diff", hint="make it with git format-patch or git diff --binary")
     old, new = ({path for part in parts if (path := getattr(part, side))} for side in ("old", "new"))
     for path in sorted(old | new):
-        if not {"", ".", "..", ".git"}.isdisjoint(path.split("/")):
+        if not is_in_a_tree(path):
             raise InputError(f"{where}: {path!r} is no path in a tree", hint="make the diff with git format-patch")
+    for part in parts:
+        if _SUBMODULE.search(part.text.partition(b"\n@@ ")[0]):
+            hint = "leave it out of the diff: git format-patch … -- ':!PATH'"
+            raise InputError(f"{where}: {part.new or part.old!r} is a submodule, which has no bytes here", hint=hint)
     return sorted(old | new), tuple(sorted(new - old)), tuple(sorted(old - new))
 
 

@@ -9,8 +9,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from patchtool.adapters.foreign_files import is_special, special_file
 from patchtool.adapters.project.metadata import read_patch, written_targets
 from patchtool.adapters.project.settings import SETTINGS, Upstream, read_settings
+from patchtool.domain.changelog import CHANGELOG
 from patchtool.domain.errors import InputError, PatchtoolError, RefusedError
 from patchtool.domain.kinds import source_files
 from patchtool.domain.lock import Lock, unreadable_hint
@@ -281,7 +283,7 @@ def open_project(folder: Path | None, *, start: Path | None = None) -> Project:
     if folder is not None:
         if not (folder / SERIES).is_file():
             raise InputError(f"{folder} has no {SERIES}", hint="-C takes the folder that has patches/ and the pin")
-        return Project(folder.resolve())
+        return _readable(Project(folder.resolve()))
     begin = (start or Path.cwd()).resolve()
     device = begin.stat().st_dev
     for parent in (begin, *begin.parents):
@@ -289,8 +291,17 @@ def open_project(folder: Path | None, *, start: Path | None = None) -> Project:
             break
         if os.access(parent / SERIES, os.F_OK) and (parent / SERIES).is_file():
             _refuse_foreign(parent)
-            return Project(parent)
+            return _readable(Project(parent))
     return Project(packaged_root(), packaged=True)
+
+
+def _readable(project: Project) -> Project:
+    """Refuse a project in which reading would wait for ever."""
+    own = (project.root / name for name in (PIN, SETTINGS, CHANGELOG))
+    found = next(filter(is_special, own), None) or special_file(project.root / "patches")
+    if found is not None:
+        raise InputError(f"{found} is not a regular file", hint="remove it, or replace it by one")
+    return project
 
 
 def packaged_root() -> Path:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import unicodedata
 
+from patchtool.domain.package import is_dot_git
+
 _LONGEST_NAME = 255
 """Bytes; the limit of common file systems."""
 _LONGEST_PATH = 1024
@@ -63,13 +65,8 @@ def _unsafe(path: str) -> str | None:
     for part in path.split("/"):
         if part in ("", ".", ".."):
             return f"it has the component {part!r}"
-        if _is_dot_git(part):
+        if is_dot_git(part):
             return f"{part!r} is git's own folder on some file systems"
         if len(part.encode()) > _LONGEST_NAME:
             return f"a component is longer than {_LONGEST_NAME} bytes"
     return None
-
-
-def _is_dot_git(part: str) -> bool:
-    """Check whether a file system opens ``.git`` under this name: any case, NTFS short name, trailing dots, streams."""
-    return part.casefold().partition(":")[0].rstrip(" .") in (".git", "git~1")
