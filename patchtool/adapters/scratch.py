@@ -29,10 +29,7 @@ def scratch_folder(parent: Path | None = None) -> Iterator[Path]:
     """
     parent = parent or _temporary_folder()
     parent.mkdir(parents=True, exist_ok=True)
-    for leftover in parent.glob(f"{_SCRATCH}*"):
-        with suppress(OSError):  # another user's
-            if (handle := _lock_free_folder(leftover)) is not None:
-                _remove(leftover, handle)
+    remove_left_folders(parent)
     handle = None
     try:
         with uninterrupted():
@@ -46,6 +43,14 @@ def scratch_folder(parent: Path | None = None) -> Iterator[Path]:
             with uninterrupted():
                 _remove(folder, handle)
                 _OPEN.pop(folder, None)
+
+
+def remove_left_folders(parent: Path | None = None) -> None:
+    """Remove the folders of killed runs; see `scratch_folder`."""
+    for leftover in (parent or _temporary_folder()).glob(f"{_SCRATCH}*"):
+        with suppress(OSError):  # another user's
+            if (handle := _lock_free_folder(leftover)) is not None:
+                _remove(leftover, handle)
 
 
 @atexit.register

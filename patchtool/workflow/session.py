@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 from patchtool.adapters.files import LOCK_TIMEOUT
 from patchtool.adapters.project.project import Project, open_project
 from patchtool.adapters.project.transaction import reading_lock, writing_lock
+from patchtool.adapters.scratch import remove_left_folders
 from patchtool.adapters.store.judgement_cache import JudgementCache
 from patchtool.adapters.store.records import StoredRelease
 from patchtool.adapters.store.store import Store
@@ -116,6 +117,7 @@ class Session:
         if project.packaged:
             self.own_project(verb)
         with writing_lock(project.root, self.lock_timeout) as notes:
+            remove_left_folders()  # a verb that is refused needs none of its own
             self.remarks.extend(notes)
             vars(self)["project"] = project  # what is read from now on is read under the lock
             yield project

@@ -595,3 +595,15 @@ def test_a_patch_of_a_real_project_is_resolved(
     done = project.run("rebase", "--continue", code=0)
     assert "digits" in done.out
     assert project.states("status") == {"digits": "applied"}
+
+
+def test_a_refused_run_removes_what_a_killed_one_left_in_the_temporary_folder(
+    series: SmallUpstream, work: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stop(series, work)
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    left = tmp_path / ".patchtool-scratch-0123456789ab"
+    left.mkdir()
+    (left / "ours").write_text("")
+    assert series.run("rebase", "--to", "1.1", "--work", str(work)).code == 2
+    assert not left.exists()
