@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 from patchtool.domain.text_patch import REGULAR, SYMLINK, CarriedFile, CarryOutcome, HunkFinding
 from patchtool.textual import edits as states
 from patchtool.textual.chunks import NotStructural
-from patchtool.textual.formats import unreadable
+from patchtool.textual.formats import is_known, unreadable
 from patchtool.textual.guards import Complaint, check_merged
+from patchtool.textual.keys import key_twice
 from patchtool.textual.lines import LineMerge, merge_file
 from patchtool.textual.placement import misplaced
 from patchtool.textual.python import PythonMerge, merge_python, summary
@@ -180,6 +181,10 @@ class _Carrier:
         findings = self._line_findings(lines)
         if lines.merged is None:
             return self.result(CarryOutcome.CONFLICT, self.target, findings)
+        by_lines = not self.path.endswith(".py") and not is_known(self.path)
+        twice = key_twice(self.base, self.patched, self.target) if by_lines else ""
+        if twice and not any(hunk.state == states.LANDED for hunk in lines.hunks):
+            return self.refused("entry-twice", f"the patch and upstream both add `{twice}`", findings)
         problem = unreadable(self.path, lines.merged)
         if problem and not any(unreadable(self.path, data) for data in (self.patched, self.target)):
             return self.refused("unreadable", f"the merged file cannot be read: {problem}", findings)

@@ -27,16 +27,25 @@ def unreadable(path: str, data: bytes) -> str:
     Returns:
         The problem; empty for a sound file, and for one of another format.
     """
-    name = path.lower().rpartition("/")[2]
-    read = _READERS.get(name[name.rfind(".") :])
-    if name.startswith("requirements") and name.endswith((".txt", ".in")):
-        read = _requirements
+    read = _reader(path)
     try:
         if read is not None:
             read(data.decode())
     except (ValueError, configparser.Error, RecursionError, InputError) as error:
         return str(getattr(error, "cause", None) or error).split("\n")[0]
     return ""
+
+
+def is_known(path: str) -> bool:
+    """Tell whether the format of a file is one that is read."""
+    return _reader(path) is not None
+
+
+def _reader(path: str) -> Callable[[str], None] | None:
+    name = path.lower().rpartition("/")[2]
+    if name.startswith("requirements") and name.endswith((".txt", ".in")):
+        return _requirements
+    return _READERS.get(name[name.rfind(".") :])
 
 
 def _toml(text: str) -> None:

@@ -167,7 +167,16 @@ def _definitions_of(chunk: Chunk) -> Sequence[tuple[str, ...]]:
 
 @lru_cache(maxsize=KEPT)
 def _entries_of(chunk: Chunk) -> Sequence[tuple[str, str]]:
-    return list(_entries(node for statement in chunk.body for node in ast.walk(statement)))
+    return [
+        *(("the name", name) for statement in chunk.body if not chunk.frame for name in _assigned(statement)),
+        *_entries(node for statement in chunk.body for node in ast.walk(statement)),
+    ]
+
+
+def _assigned(node: ast.stmt) -> Iterator[str]:
+    """The names that a plain assignment sets."""
+    if isinstance(node, ast.Assign):
+        yield from (target.id for target in node.targets if isinstance(target, ast.Name))
 
 
 def _definitions(body: Sequence[ast.AST], scope: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
@@ -193,9 +202,13 @@ def _entries(nodes: Iterable[ast.AST]) -> Iterator[tuple[str, str]]:
         elif isinstance(node, ast.List | ast.Set):
             names = Counter(ast.unparse(each) for each in node.elts if _is_name(each))
             yield from (("the element", name) for name, count in names.items() if count > 1)
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "add_argument":
-            if node.args and isinstance(node.args[0], ast.Constant):
-                yield ("the option", repr(node.args[0].value))
+        elif isinstance(node, ast.Call):
+            if isinstance(node.func, ast.Attribute) and node.func.attr == "add_argument":
+                if node.args and isinstance(node.args[0], ast.Constant):
+                    yield ("the option", repr(node.args[0].value))
+            elif len(node.args) > 1:
+                names = Counter(each.id for each in node.args if isinstance(each, ast.Name))
+                yield from (("the argument", name) for name, count in names.items() if count > 1)
         elif isinstance(node, ast.ClassDef):
             names = Counter(
                 target.id

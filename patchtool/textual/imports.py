@@ -10,7 +10,7 @@ from patchtool.textual.statement import merge_text
 from patchtool.textual.tokens import NoMerge
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from patchtool.textual.items import Item
     from patchtool.textual.source import Source
@@ -50,6 +50,16 @@ def _imports(items: Iterable[Item]) -> list[Item]:
     return [item for item in items if item.is_import]
 
 
+def _defined(source: Source) -> Iterator[str]:
+    """The names that a module defines or assigns itself."""
+    for item in source.items:
+        if item.is_definition:
+            yield item.name
+        elif item.form == "Assign":
+            targets = [target for node in item.nodes if isinstance(node, ast.Assign) for target in node.targets]
+            yield from (target.id for target in targets if isinstance(target, ast.Name))
+
+
 def _origin(item: Item) -> tuple[str, int] | None:
     node = item.nodes[0]
     return (node.module or "", node.level) if isinstance(node, ast.ImportFrom) else None
@@ -70,6 +80,8 @@ class ImportCarrier:
         self._first: list[str] = []
         self._there = {name: item for item in _imports(target.items) for name in imported(item)}
         self._bound = {name.bound: name for name in self._there}
+        known = set(_defined(base))
+        self._taken = {name for name in _defined(target) if name not in known}
         self._homes = {_origin(item): item for item in reversed(_imports(target.items)) if _origin(item)}
         old, new = _imports(base.items), _imports(patched.items)
         for before, after in _changed(old, new):
@@ -96,6 +108,9 @@ class ImportCarrier:
             taken = self._bound.get(name.bound)
             if taken is not None and taken not in drop:
                 edit.conflict("name-taken", f"`{name.bound}` is imported from {taken.module or taken.name} upstream")
+                return
+            if name.bound in self._taken:
+                edit.conflict("name-taken", f"`{name.bound}` is defined upstream")
                 return
         home = self._home(before, after)
         edit.theirs = [home] if home is not None else []

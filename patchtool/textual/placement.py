@@ -6,7 +6,6 @@ all versions have must be in the block of what is added, and on the same side of
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cached_property
@@ -17,12 +16,12 @@ from patchtool.textual.effects import commute, writes
 from patchtool.textual.guards import Complaint
 from patchtool.textual.items import Item
 from patchtool.textual.local_names import HEADERS, LocalNames, read_names
+from patchtool.textual.members import missing_member
 from patchtool.textual.shape import Shape
 from patchtool.textual.source import Source
 
 _COMMON = frozenset({"else", "finally", "Try", "Pass", "Continue", "Break", "Import", "ImportFrom"})
 _EXITS = frozenset({"Return", "Raise", "Continue", "Break"})
-_MEMBER = re.compile(r"\b(?:self|cls)\.(\w+)")
 _NEAREST = 4
 _LIKE = 0.5
 """The part of their names that two versions of a neighbour share at least."""
@@ -46,11 +45,11 @@ def misplaced(base: Source, patched: Source, target: Source, result: Source) -> 
         return Complaint("other-definition", f"`{other.name}` would change, which the patch leaves alone")
     for lists in _scopes("", None, base.items, patched.items, target.items, result.items):
         doubt = lists.added() or lists.headers() or lists.names()
-        doubt = doubt or lists.redefined() or (None if landed else lists.members(patched.text, target.text))
+        doubt = doubt or lists.redefined() or (lists.fields() if landed else None)
         doubt = doubt or (lists.overwritten() or lists.left() if landed else lists.surroundings())
         if doubt is not None:
             return doubt
-    return None
+    return None if landed else missing_member(base, patched, target, result)
 
 
 def _scopes(name: str, definitions: Sequence[Item] | None, *sides: Sequence[Item]) -> Iterator[_Scope]:
@@ -278,15 +277,19 @@ class _Scope:
                 return Complaint("defined-again", f"upstream defines `{item.name}` more than once")
         return None
 
-    def members(self, patched: str, target: str) -> Complaint | None:
-        """Look for members that the patch's code uses, that its file defines, and that upstream's knows no more."""
-        known = {item.slot for item in self._base.items if item.is_definition}
-        texts = [(each.item.brief, "".join(each.item.lines)) for each in [*self._new, *self._changed]]
-        texts += [(i.brief, i.text) for i in self._patched.items if i.is_definition and i.slot not in known]
-        for brief, text in texts:
-            for name in sorted(set(_MEMBER.findall(text))):
-                if not re.search(rf"\b{name}\b", target) and re.search(rf"\bdef +{name}\b", patched):
-                    return Complaint("name-gone", f"`{name}` in `{brief}` is defined nowhere by now")
+    def fields(self) -> Complaint | None:
+        """Look for plain assignments of a class that upstream annotated: that may make a field of a dataclass."""
+        own = self._definitions[1] if self._definitions else None
+        if (
+            own is None
+            or own.form != "class"
+            or (len(own.lines) == 1 and "(" not in own.lines[0].replace("(object)", ""))
+        ):
+            return None
+        known = {item.key for item in self._base.items}
+        for item in self._patched.items:
+            if item.form == "Assign" and item.key not in known and not self._result.often(item):
+                return Complaint("annotated", f"upstream has `{item.brief}` in another form")
         return None
 
     def names(self) -> Complaint | None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from patchtool.textual.chunks import NotStructural
 from patchtool.textual.edits import APPLIED, CONFLICT, COSMETIC, LANDED, Hunk
 from patchtool.textual.guards import Complaint, check_words, words
-from patchtool.textual.imports import ImportCarrier
+from patchtool.textual.imports import ImportCarrier, imported
 from patchtool.textual.judge import Counts, judge
 from patchtool.textual.merge import Merger
 from patchtool.textual.renames import Renamed, renamed_names, with_names
@@ -92,20 +92,27 @@ def _merged(base: Source, patched: Source, target: Source) -> tuple[PythonMerge,
         own = Hunk([edit])
         judge(own, None)
         hunks.append(own)
-    if _all_landed(hunks):
-        for hunk in hunks:
-            if hunk.reason == "name-taken":
-                hunk.state, hunk.how, hunk.reason = LANDED, hunk.detail, ""
+    _refuse_missing_imports(hunks)
     merged = merger.parts.render(hunks)
     if target.ends_bare and merged.endswith(b"\n"):
         merged = merged[:-1]
     return PythonMerge(hunks, merged, _balance(hunks, target, merged)), merger
 
 
-def _all_landed(hunks: list[Hunk]) -> bool:
-    """Whether all code is there, so that its names need not be imported from where the patch imports them."""
+def _refuse_missing_imports(hunks: list[Hunk]) -> None:
+    """Make an import a conflict that upstream has not where it is, and that the patch's code needs, which it has."""
     code = [h for h in hunks if h.state != COSMETIC and not h.edits[0].is_import]
-    return bool(code) and all(h.state == LANDED for h in code)
+    if not code or any(hunk.state != LANDED for hunk in code):
+        return
+    needed = {name for hunk in code for edit in hunk.edits for item in edit.new for name in item.names}
+    for hunk in hunks:
+        edit = hunk.edits[0]
+        names = [name for item in edit.new for name in imported(item)] if edit.is_import else []
+        if hunk.state == APPLIED and any(name.bound in needed for name in names):
+            hunk.state, hunk.reason = CONFLICT, "half-landed"
+            hunk.detail = (
+                f"upstream has the code that needs `{edit.new[0].brief}`, but not this import at the top level"
+            )
 
 
 def _balance(hunks: list[Hunk], target: Source, merged: bytes) -> Complaint | None:

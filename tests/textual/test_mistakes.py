@@ -609,6 +609,442 @@ case(
     APPLIED,
     "requirements.txt",
 )
+BRANCH = "def f(a, b):\n    x = one(a)\n    if x:\n        y = two(b)\n    return join(x, y)\n"
+case(
+    "nested condition body differs",
+    BRANCH,
+    BRANCH.replace("        y = two(b)\n", "        y = two(b)\n        for k in y:\n            log_all(k, 3)\n"),
+    BRANCH.replace("        y = two(b)\n", "        y = two(b)\n        for k in y:\n            log_all(k, 4)\n")
+    + MORE,
+    EITHER,
+)
+case(
+    "renamed variable swapped",
+    TWO,
+    ins("p = one_of(a)\n    q = two_of(b)\n    use(p, q)"),
+    ins("p = one_of(a)\n    q = two_of(b)\n    use(q, p)") + MORE,
+    LANDED,
+)
+case(
+    "renamed variable merged",
+    TWO,
+    ins("p = one_of(a)\n    q = two_of(b)\n    use(p, q)"),
+    ins("r = one_of(a)\n    s = two_of(b)\n    use(r, r)") + MORE,
+    LANDED,
+)
+case(
+    "variable renamed to a parameter",
+    TWO,
+    ins("p = one_of(a)\n    use_it(p, p)"),
+    ins("b = one_of(a)\n    use_it(b, b)") + MORE,
+    LANDED,
+)
+case(
+    "lambda body differs",
+    TWO,
+    ins("register_all(lambda q: run(q, 1), a)"),
+    ins("register_all(lambda q: run(q, 2), a)") + MORE,
+    LANDED,
+)
+case(
+    "class body differs",
+    TWO,
+    TWO + "\n\nclass N(Base):\n    def h(self):\n        p = one(self)\n        use_it(p, 3)\n",
+    TWO + "\n\nclass N(Base):\n    def h(self):\n        p = one(self)\n        use_it(p, 4)\n",
+    EITHER,
+)
+case(
+    "class base differs",
+    TWO,
+    TWO + "\n\nclass N(Base):\n    limit = 3\n",
+    TWO + "\n\nclass N(Other):\n    limit = 3\n",
+    EITHER,
+)
+case(
+    "match case",
+    TWO.replace("    return", "    match x:\n        case 1:\n            y = 1\n    return"),
+    TWO.replace(
+        "    return",
+        "    match x:\n        case 1:\n            y = 1\n        case 2:\n            y = limit_of(a)\n    return",
+    ),
+    TWO.replace(
+        "    return",
+        "    match x:\n        case 1:\n            y = 1\n        case 3:\n            y = limit_of(a)\n    return",
+    )
+    + MORE,
+    EITHER,
+)
+case(
+    "keyword only marker",
+    TWO.replace("(a, b)", "(a, b, c)"),
+    TWO.replace("(a, b)", "(a, b, *, c)"),
+    TWO.replace("(a, b)", "(a, b, c=None)"),
+    LANDED,
+)
+case(
+    "positional only marker", TWO, TWO.replace("(a, b)", "(a, /, b)"), TWO.replace("(a, b)", "(a, b, /)") + MORE, EITHER
+)
+case(
+    "annotation with default",
+    TWO,
+    TWO.replace("(a, b)", "(a: int = 3, b: int = 4)"),
+    TWO.replace("(a, b)", "(a: int = 4, b: int = 3)") + MORE,
+    LANDED,
+)
+case(
+    "return annotation optional",
+    TWO,
+    TWO.replace("(a, b):", "(a, b) -> Optional[int]:"),
+    TWO.replace("(a, b):", "(a, b) -> int:") + MORE,
+    LANDED,
+)
+case(
+    "annotation of Literal strings",
+    TWO,
+    TWO.replace("(a, b):", "(a: Literal['x'], b):"),
+    TWO.replace("(a, b):", "(a: Literal['y'], b):") + MORE,
+    LANDED,
+)
+case(
+    "annotation quoted literal",
+    TWO,
+    TWO.replace("(a, b):", "(a: Literal['int'], b):"),
+    TWO.replace("(a, b):", "(a: Literal[int], b):") + MORE,
+    LANDED,
+)
+case(
+    "user class named like a builtin",
+    TWO,
+    TWO.replace("(a, b):", "(a: mod.List, b):"),
+    TWO.replace("(a, b):", "(a: list, b):") + MORE,
+    LANDED,
+)
+case(
+    "dataclass field by annotation",
+    "@dataclass\nclass A:\n    x: int = 1\n",
+    "@dataclass\nclass A:\n    x: int = 1\n    limit_of: int = 3\n",
+    "@dataclass\nclass A:\n    x: int = 1\n    limit_of = 3\n",
+    EITHER,
+)
+case(
+    "dataclass field annotated upstream",
+    "@dataclass\nclass A:\n    x: int = 1\n",
+    "@dataclass\nclass A:\n    x: int = 1\n    limit_of = 3\n",
+    "@dataclass\nclass A:\n    x: int = 1\n    limit_of: int = 3\n",
+    LANDED,
+)
+case(
+    "format with braces in text",
+    TWO,
+    ins("log_all('{} of {{}}'.format(a), b)"),
+    ins("log_all(f'{a} of {b}', b)") + MORE,
+    LANDED,
+)
+case(
+    "percent of tuple variable",
+    TWO,
+    ins("log_all('%s failed' % a, b)"),
+    ins("log_all('{} failed'.format(a), b)") + MORE,
+    frozenset(),
+)
+case("format width", TWO, ins("log_all('%5s' % a, b)"), ins("log_all(f'{a}', b)") + MORE, LANDED)
+case("str concatenation", TWO, ins("log_all('a' + a, b)"), ins("log_all(f'a{a}', b)") + MORE, LANDED)
+case(
+    "docstring becomes code",
+    TWO,
+    TWO + "\n\ndef h():\n    '''text'''\n",
+    TWO + "\n\ndef h():\n    return '''text'''\n",
+    EITHER,
+)
+case(
+    "removed from other branch",
+    "def f(a):\n    if a:\n        log_all(a, 1)\n        run(a)\n    else:\n        log_all(a, 1)\n        stop(a)\n",
+    "def f(a):\n    if a:\n        run(a)\n    else:\n        log_all(a, 1)\n        stop(a)\n",
+    "def f(a):\n    if a:\n        log_all(a, 1)\n        run(a)\n    else:\n        stop(a)\n" + MORE,
+    LANDED,
+)
+case(
+    "added to other branch",
+    "def f(a):\n    if a:\n        run(a)\n    else:\n        stop(a)\n",
+    "def f(a):\n    if a:\n        run(a)\n        log_all(a, 1)\n    else:\n        stop(a)\n",
+    "def f(a):\n    if a:\n        run(a)\n    else:\n        stop(a)\n        log_all(a, 1)\n" + MORE,
+    LANDED,
+)
+case(
+    "added to other method of equal shape",
+    KEYS,
+    KEYS.replace("        return load(a)", "        check_limit(a, 5)\n        return load(a)"),
+    KEYS.replace("        x = self.one(a)", "        check_limit(a, 5)\n        x = self.one(a)") + MORE,
+    LANDED,
+)
+case(
+    "import in other function",
+    TWO + "\n\ndef g():\n    return 1\n",
+    TWO.replace("    x = one", "    import heavy\n    x = one") + "\n\ndef g():\n    return 1\n",
+    TWO + "\n\ndef g():\n    import heavy\n    return 1\n",
+    LANDED,
+)
+case(
+    "import under TYPE_CHECKING",
+    "import os\n\n\ndef f():\n    return os.x\n",
+    "import os\nfrom heavy import load\n\n\ndef f():\n    load()\n    return os.x\n",
+    "import os\n\nif TYPE_CHECKING:\n    from heavy import load\n\n\ndef f():\n    load()\n    return os.x\n",
+    LANDED,
+)
+case(
+    "import in try",
+    "import os\n\n\ndef f():\n    return os.x\n",
+    "import os\nimport heavy_one\n\n\ndef f():\n    return os.x\n",
+    "import os\ntry:\n    import heavy_one\nexcept ImportError:\n    heavy_one = None\n\n\ndef f():\n    return os.x\n",
+    LANDED,
+)
+case(
+    "relative import level",
+    "import os\n\n\ndef f():\n    return os.x\n",
+    "import os\nfrom .heavy import load\n\n\ndef f():\n    return load(os.x)\n",
+    "import os\nfrom ..heavy import load\n\n\ndef f():\n    return load(os.x)\n",
+    LANDED,
+)
+case(
+    "future import",
+    "import os\nx = 1\n",
+    "from __future__ import annotations\nimport os\nx = 1\n",
+    "import os\nx = 1\ny = 2\n",
+    LANDED,
+)
+case(
+    "decorator order",
+    KEYS,
+    KEYS.replace("    def g", "    @one\n    @two\n    def g"),
+    KEYS.replace("    def g", "    @two\n    @one\n    def g") + MORE,
+    EITHER,
+)
+case("property vs method", KEYS, KEYS.replace("    def g", "    @property\n    def g"), KEYS + MORE, LANDED)
+V = "\n    @property\n    def v(self):\n        return self._v\n"
+W = V.replace("v", "w").replace("self._w", "self._v")
+SET = "\n    @v.setter\n    def v(self, value):\n        self._v = check(value)\n"
+case("setter missing", KEYS, KEYS + V + SET, KEYS + V, EITHER)
+case("setter of other property", KEYS + V + W, KEYS + V + SET + W, KEYS + V + W + SET.replace("v.s", "w.s"), LANDED)
+case(
+    "text: same line twice in context",
+    "a\nb\nc\na\nb\nc\n",
+    "a\nX limit\nb\nc\na\nb\nc\n",
+    "a\nb\nc\na\nX limit\nb\nc\n",
+    LANDED,
+    "x.txt",
+)
+case("text: word changed", "a\nb\nc\n", "a\nthe limit is four\nb\nc\n", "a\nthe limit is five\nb\nc\n", EITHER, "x.txt")
+case(
+    "text: whitespace matters in make",
+    "all:\n\ta\n\tb\n",
+    "all:\n\ta\n\tlimit four\n\tb\n",
+    "all:\n\ta\n        limit four\n\tb\n",
+    EITHER,
+    "Makefile",
+)
+case("text: case", "a\nb\n", "a\nLimit four\nb\n", "a\nlimit four\nb\n", EITHER, "x.txt")
+case(
+    "c: other branch of ifdef",
+    "#ifdef A\nint x = 1;\n#else\nint x = 2;\n#endif\n",
+    "#ifdef A\nint x = 1;\nint limit = 4;\n#else\nint x = 2;\n#endif\n",
+    "#ifdef A\nint x = 1;\n#else\nint x = 2;\nint limit = 4;\n#endif\n",
+    LANDED,
+    "x.c",
+)
+case(
+    "c: moved to another function and removed",
+    ("int f() {\n  lock();\n  go();\n}\nint g() {\n  go();\n}\n"),
+    ("int f() {\n  go();\n}\nint g() {\n  go();\n}\n"),
+    ("int f() {\n  go();\n}\nint g() {\n  lock();\n  go();\n}\n"),
+    LANDED,
+    "x.c",
+)
+case(
+    "sh: other case branch",
+    "case $1 in\n a)\n  run\n  ;;\n b)\n  run\n  ;;\nesac\n",
+    "case $1 in\n a)\n  check limit\n  run\n  ;;\n b)\n  run\n  ;;\nesac\n",
+    "case $1 in\n a)\n  run\n  ;;\n b)\n  check limit\n  run\n  ;;\nesac\n",
+    LANDED,
+    "x.sh",
+)
+case(
+    "inserted list both same place",
+    "X = [\n    'a',\n    'b',\n]\n",
+    "X = [\n    'a',\n    'l',\n    'b',\n]\n",
+    "X = [\n    'a',\n    'l',\n    'm',\n    'b',\n]\n",
+    APPLIED,
+)
+case("call argument both same", "f(a, b)\n", "f(a, b, limit=3)\n", "f(a, b, m=2, limit=4)\n", APPLIED)
+case("call argument doubled", "f(a, b)\n", "f(a, b, c)\n", "f(a, c, b)\n", APPLIED)
+case(
+    "patch deletes what upstream extended",
+    TWO,
+    TWO.replace("    y = two(b)\n", "").replace("join(x, y)", "join(x)"),
+    TWO.replace("two(b)", "two(b, deep=True)"),
+    APPLIED,
+)
+case(
+    "patch deletes function that upstream calls anew",
+    KEYS,
+    KEYS.replace("\n    def g(self):\n        return 1\n", ""),
+    KEYS.replace("        return x\n", "        return x + self.g()\n", 1),
+    APPLIED,
+)
+case(
+    "patch deletes function used upstream",
+    TWO + "\n\ndef helper(a):\n    return a\n",
+    TWO,
+    TWO.replace("one(a)", "one(helper(a))") + "\n\ndef helper(a):\n    return a\n",
+    APPLIED,
+)
+case(
+    "patch renames function, upstream adds a caller",
+    "def old(a):\n    return a\n\n\ndef f(a):\n    return old(a)\n",
+    "def new(a):\n    return a\n\n\ndef f(a):\n    return new(a)\n",
+    "def old(a):\n    return a\n\n\ndef f(a):\n    return old(a)\n\n\ndef g(a):\n    return old(a)\n",
+    APPLIED,
+)
+case(
+    "patch renames a method, upstream adds a caller",
+    KEYS,
+    KEYS.replace("self.one", "self.two").replace("def one", "def two"),
+    KEYS.replace("        return 1\n", "        return self.one(1)\n"),
+    APPLIED,
+)
+case(
+    "patch renames a parameter, upstream adds a use",
+    TWO,
+    TWO.replace("(a, b)", "(first, b)").replace("one(a)", "one(first)"),
+    TWO.replace("    return", "    note(a)\n    return"),
+    APPLIED,
+)
+case(
+    "patch renames a variable, upstream adds a use",
+    TWO,
+    TWO.replace("x = one", "p = one").replace("join(x", "join(p"),
+    TWO.replace("    y = two(b)", "    y = two(b)\n    note(x)"),
+    APPLIED,
+)
+case(
+    "patch drops an import that upstream uses",
+    "import os\nimport sys\n\n\ndef f():\n    return sys.x\n",
+    "import os\n\n\ndef f():\n    return 1\n",
+    "import os\nimport sys\n\n\ndef f():\n    return sys.x\n\n\ndef g():\n    return sys.y\n",
+    APPLIED,
+)
+case(
+    "patch drops an attribute that upstream uses",
+    KEYS.replace("    def f", "    limit = 3\n\n    def f", 1),
+    KEYS,
+    KEYS.replace("    def f", "    limit = 3\n\n    def f", 1).replace("return 1", "return self.limit"),
+    APPLIED,
+)
+case(
+    "patch moves a statement, upstream changes it",
+    TWO,
+    TWO.replace("    x = one(a)\n    y = two(b)\n", "    y = two(b)\n    x = one(a)\n"),
+    TWO.replace("one(a)", "one(a, 3)"),
+    APPLIED,
+)
+case(
+    "both move a statement",
+    TWO.replace("    return", "    z = three(a)\n    return"),
+    TWO.replace("    x = one(a)\n", "").replace("    return", "    z = three(a)\n    x = one(a)\n    return"),
+    TWO.replace("    x = one(a)\n    y = two(b)\n", "    y = two(b)\n    x = one(a)\n    z = three(a)\n"),
+    frozenset(),
+)
+case(
+    "patch wraps in try, upstream adds behind",
+    TWO,
+    TWO.replace("    x = one(a)\n", "    try:\n        x = one(a)\n    except Error:\n        x = None\n"),
+    TWO.replace("    x = one(a)\n", "    x = one(a)\n    x.check()\n"),
+    frozenset(),
+)
+case(
+    "patch returns early, upstream adds cleanup",
+    TWO,
+    TWO.replace("    y = two", "    if not x:\n        return None\n    y = two"),
+    TWO.replace("    x = one(a)\n", "    lock(a)\n    x = one(a)\n").replace(
+        "    return join(x, y)", "    unlock(a)\n    return join(x, y)"
+    ),
+    frozenset(),
+)
+case(
+    "else of a condition that upstream removed",
+    BRANCH,
+    BRANCH.replace("        y = two(b)\n", "        y = two(b)\n    else:\n        y = 0\n"),
+    BRANCH.replace("    if x:\n        y = two(b)\n", "    y = two(b)\n"),
+    APPLIED,
+)
+case(
+    "static method called by self",
+    "class A:\n    def f(self):\n        return 1\n\n    def g(self):\n        return 2\n",
+    "class A:\n    def f(self):\n        return 1 + self.g()\n\n    def g(self):\n        return 2\n",
+    "class A:\n    def f(self):\n        return 1\n\n    def g(self, deep):\n        return 2\n",
+    frozenset(),
+)
+case(
+    "xml twice",
+    "<a>\n <b/>\n <c/>\n <d/>\n</a>\n",
+    "<a>\n <b/>\n <l/>\n <c/>\n <d/>\n</a>\n",
+    "<a>\n <b/>\n <c/>\n <d/>\n <l/>\n</a>\n",
+    frozenset(),
+    "x.xml",
+)
+case(
+    "yaml key twice",
+    "a: 1\nb: 2\nc: 3\nd: 4\n",
+    "a: 1\nlimit: 5\nb: 2\nc: 3\nd: 4\n",
+    "a: 1\nb: 2\nc: 3\nd: 4\nlimit: 6\n",
+    APPLIED,
+    "x.yaml",
+)
+case(
+    "cmake option twice",
+    "option(A 1)\noption(B 1)\noption(C 1)\noption(D 1)\n",
+    "option(A 1)\noption(L 1)\noption(B 1)\noption(C 1)\noption(D 1)\n",
+    "option(A 1)\noption(B 1)\noption(C 1)\noption(D 1)\noption(L 0)\n",
+    APPLIED,
+    "CMakeLists.txt",
+)
+case(
+    "c function twice",
+    "int a() {\n  return 1;\n}\n\nint b() {\n  return 2;\n}\n",
+    "int a() {\n  return 1;\n}\n\nint l() {\n  return 3;\n}\n\nint b() {\n  return 2;\n}\n",
+    "int a() {\n  return 1;\n}\n\nint b() {\n  return 2;\n}\n\nint l() {\n  return 4;\n}\n",
+    APPLIED,
+    "x.c",
+)
+case(
+    "c macro twice",
+    "#define A 1\n#define B 2\n#define C 3\n#define D 3\n",
+    "#define A 1\n#define L 9\n#define B 2\n#define C 3\n#define D 3\n",
+    "#define A 1\n#define B 2\n#define C 3\n#define D 3\n#define L 8\n",
+    APPLIED,
+    "x.h",
+)
+case(
+    "shell variable twice",
+    "A=1\nB=2\nC=3\nD=4\n",
+    "A=1\nL=9\nB=2\nC=3\nD=4\n",
+    "A=1\nB=2\nC=3\nD=4\nL=8\n",
+    APPLIED,
+    "x.sh",
+)
+case(
+    "module assignment twice",
+    "A = 1\nB = 2\nC = 3\nD = 4\n",
+    "A = 1\nLIMIT = 9\nB = 2\nC = 3\nD = 4\n",
+    "A = 1\nB = 2\nC = 3\nD = 4\nLIMIT = 8\n",
+    APPLIED,
+)
+case(
+    "unused import of a taken name",
+    "import os\n\n\ndef f():\n    return os.x\n",
+    "import os\nfrom one import load\n\n\ndef f():\n    return load(os.x)\n",
+    "import os\n\n\ndef load(a):\n    return a\n\n\ndef f():\n    return os.x\n",
+    APPLIED,
+)
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
