@@ -46,11 +46,7 @@ class Series(NamedTuple):
 
 SERIES = {
     "django-3.2": Series(
-        "python-django",
-        "3:3.2.25-0+deb12u3",
-        "Django==3.2.25",
-        "Django==4.2.28",
-        ("Django==4.0.10", "Django==4.1.13", *(f"Django==4.2.{number}" for number in range(13, 28))),
+        "python-django", "3:3.2.25-0+deb12u3", "Django==3.2.25", "Django==4.2.28", ("Django==4.0.10", "Django==4.1.13")
     ),
     "django-2.2": Series("python-django", "2:2.2.28-1~deb11u2", "Django==2.2.28", "Django==3.2.25"),
     "jinja2": Series("jinja2", "2.11.3-1+deb11u4", "Jinja2==2.11.3", "Jinja2==3.1.6", ("Jinja2==3.0.3",)),
