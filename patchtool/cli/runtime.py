@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -87,12 +88,21 @@ def exclude(hint: str, **given: object) -> None:
         raise InputError(f"{' and '.join(f'--{name}' for name in given)} exclude each other", hint=hint)
 
 
-def file_target(option: str, text: str | None) -> Path | None:
-    """Check where a file goes before anything slow starts.
+def file_targets(**options: str | None) -> list[Path | None]:
+    """Check where files go before anything slow starts.
 
     Raises:
-        InputError: No file can be written there.
+        InputError: No file can be written there, or two options name the same one.
     """
+    targets = {name: _file_target(f"--{name}", text) for name, text in options.items()}
+    given = [(name, target) for name, target in targets.items() if target]
+    for (name, target), (other, another) in combinations(given, 2):
+        if target == another:
+            raise InputError(f"--{name} and --{other} are the same file", hint="each needs one of its own")
+    return [*targets.values()]
+
+
+def _file_target(option: str, text: str | None) -> Path | None:
     if text is None:
         return None
     target = Path(text).resolve()

@@ -125,7 +125,11 @@ def parse_pin(text: str, where: str, likely: Callable[[], str] = lambda: UNKNOWN
     requirements = [line for line in _logical_lines(text) if line.text.strip() != "--require-hashes"]
     if not requirements:
         raise invalid(1, "the pin is empty")
-    spec = requirements[0].text.partition(" -")[0].rstrip()
+    named = next((line for line in requirements if not line.text.startswith("-")), requirements[0])
+    spec = named.text.partition(" -")[0].rstrip()
+    option = next((line for line in requirements if line.text.startswith("-")), None)
+    if option is not None and not option.text.startswith("--hash"):
+        raise invalid(option.number, _not_allowed(option.text.split()[0]))
     if len(requirements) > 1:
         raise invalid(requirements[1].number, "a pin holds exactly one requirement, this is the second")
     line = requirements[0]
@@ -192,11 +196,14 @@ def _split(line: str) -> tuple[str, list[str]]:
     return " ".join(words[:first]).strip(), merged
 
 
+def _not_allowed(option: str) -> str:
+    return f"only --hash=sha256:… is allowed here, not {option!r}; indexes and other settings are pip's own"
+
+
 def _hash(option: str) -> str:
     kind, colon, value = option.removeprefix("--hash=").partition(":")
     if not option.startswith("--hash="):
-        rule = f"only --hash=sha256:… is allowed here, not {option!r}; indexes and other settings are pip's own"
-        raise InputError(rule, hint=option)
+        raise InputError(_not_allowed(option), hint=option)
     if not colon or kind != "sha256" or not _SHA256.fullmatch(value):
         raise InputError("a hash must be sha256: and 64 lower-case hex digits", hint=option.removeprefix("--hash="))
     return value

@@ -82,7 +82,8 @@ def commit_patches(git: Git, base: str, commits: Sequence[PatchCommit]) -> list[
     if not commits:
         return []
     modes = modes_of(git, base, commits)
-    when = git.line("log", "-1", "--format=%ct +0000", base, "--")
+    undated = any(not commit.date for commit in commits)
+    when = git.line("log", "-1", "--format=%ct +0000", base, "--") if undated else ""
     stream = import_stream(commits, base=base, when=when, place=lambda path: (modes[path], path))
     return git.run("fast-import", "--quiet", "--done", "--date-format=raw", stdin=stream).stdout.decode().split()
 

@@ -139,7 +139,11 @@ def select_patches(
     names = [info.name for info in patches]
     for name in (*only, *skip):
         if name not in names:
-            raise InputError(f"there is no patch {name!r} in the series", hint=f"the series has {', '.join(names)}")
+            from difflib import get_close_matches  # late: for a mistake only
+
+            near = get_close_matches(name.lower().replace("-", "_"), names, n=1)
+            hint = f"did you mean {near[0]}?" if near else f"the series has {', '.join(names) or 'none'}"
+            raise InputError(f"there is no patch {name!r} in the series", hint=hint)
     return tuple(i for i in patches if (not only or i.name in only) and i.name not in skip)
 
 

@@ -168,6 +168,11 @@ class Session:
 
 def not_in_store(release: Release) -> EnvironmentFault:
     """Create the error for a release that is not in the store and may not be fetched."""
+    if release.commit:
+        where = "[upstream] git in patchtool.toml, or rebase --to git+URL@COMMIT"
+        return EnvironmentFault(
+            f"{release} is not in the store", hint=f"name the repository that has it: {where}; without --offline"
+        )
     return EnvironmentFault(
         f"{release} is not in the store",
         hint=f"patchtool fetch {release}, or patchtool fetch {release} --find-links DIR with its wheel in DIR",

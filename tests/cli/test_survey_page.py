@@ -15,7 +15,7 @@ from markupsafe import Markup
 
 from patchtool.cli.main import main
 from patchtool.cli.page.document import Section, asset, document, embedded, printable
-from patchtool.cli.runtime import file_target
+from patchtool.cli.runtime import file_targets
 from patchtool.domain.errors import InputError
 from patchtool.domain.report import Report
 from patchtool.domain.state import State
@@ -243,14 +243,14 @@ def test_navigation_appears_with_a_second_section() -> None:
 @pytest.mark.parametrize("bad", ["", "-", ".", "/dev/null", "/nowhere/at/all/x.html"])
 def test_invalid_page_target_is_refused(bad: str) -> None:
     with pytest.raises(InputError):
-        file_target("--html", bad)
+        file_targets(html=bad)
 
 
 def test_page_target_follows_symlinks(tmp_path: Path) -> None:
     real = tmp_path / "real.html"
     real.write_text("old", encoding="utf-8")
     (tmp_path / "link.html").symlink_to(real)
-    assert file_target("--html", str(tmp_path / "link.html")) == real
+    assert file_targets(html=str(tmp_path / "link.html")) == [real]
 
 
 @pytest.fixture(scope="module")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from patchtool.cli import main
@@ -40,8 +42,64 @@ NOT_A_FILE = [
     (("test", "--junit", "."), "--junit . is not a file"),
 ]
 
+UNUSED = [
+    (("diff", "--range", "1.0..1.0", "--patch", "dense"), "--range and --patch exclude each other"),
+    (("diff", "--range", "1.0..1.0", "--on", "1.0"), "--range and --on exclude each other"),
+    (("diff", "--range", "1.0..1.0", "--stat"), "--range and --stat exclude each other"),
+    (("survey", "1.0", "--since", "1.0"), "--since chooses among all releases, and some are named"),
+    (("survey", "1.0..1.0", "--until", "1.0"), "--until chooses among all releases, and some are named"),
+    (("survey", "1.0", "--every", "2"), "--every thins out a range, and none is given"),
+    (("survey", "--every", "2"), "--every thins out a range, and none is given"),
+    (("survey", "1.0", "--html", "same", "--junit", "./same"), "--html and --junit are the same file"),
+    (("test", "--junit", "same", "--markdown", "same"), "--junit and --markdown are the same file"),
+]
+NO_FOLDER = [
+    (("export", "quilt", "--output", "FILE"), "FILE is in the way: it is not a folder"),
+    (("export", "quilt", "--output", "FILE/a/b"), "FILE is in the way: it is not a folder"),
+    (("apply", "--output", "FILE/a"), "FILE is in the way: it is not a folder"),
+    (("init", "FILE"), "FILE is in the way: it is not a folder"),
+    (("import", "FILE"), "FILE is not an mbox"),
+]
+MISSPELT = [
+    (("explain", "Dense"), "did you mean dense?"),
+    (("apply", "--skip", "trackin"), "did you mean tracking?"),
+    (("explain", "other"), "the series has dense, tracking"),
+]
 
-@pytest.mark.parametrize(("argv", "problem"), [*REPEATED, *EMPTY, *NEGATIVE, *NOT_A_FILE])
+
+@pytest.mark.parametrize(("argv", "problem"), [*NO_FOLDER, *MISSPELT])
+def test_a_file_or_name_that_cannot_be_meant_is_refused_and_nothing_is_left(
+    upstream: SmallUpstream, argv: tuple[str, ...], problem: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(upstream.project)
+    (upstream.project / "FILE").write_text("a file\n")
+    refused = upstream.run(*argv)
+    assert refused.code == 2, refused.err
+    assert problem in refused.err
+    assert "hint: " in refused.err
+    assert (upstream.project / "FILE").read_text() == "a file\n"
+
+
+@pytest.mark.parametrize("python", ["/bin/ls", "/bin/false"])
+def test_a_program_that_is_no_interpreter_is_told(upstream: SmallUpstream, python: str) -> None:
+    told = upstream.run("status", "--installed", "--python", python)
+    assert told.code == 4
+    assert told.err.startswith(f"error: {python} cannot be asked what it runs\n")
+    assert "hint: name the Python interpreter" in told.err
+
+
+@pytest.mark.parametrize("verb", ["status", "survey", "apply", "fetch"])
+def test_a_store_that_is_a_file_is_refused(
+    upstream: SmallUpstream, verb: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store = tmp_path / "FILE"
+    store.write_text("a file\n")
+    assert main(["-C", str(upstream.project), "--store", str(store), *upstream.source, verb]) == 2
+    assert f"{store} is not a store: it is a file" in capsys.readouterr().err
+    assert store.read_text() == "a file\n"
+
+
+@pytest.mark.parametrize(("argv", "problem"), [*UNUSED, *REPEATED, *EMPTY, *NEGATIVE, *NOT_A_FILE])
 def test_an_argument_that_cannot_be_meant_is_refused(
     upstream: SmallUpstream, argv: tuple[str, ...], problem: str
 ) -> None:

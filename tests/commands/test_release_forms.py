@@ -133,3 +133,9 @@ def test_wheel_is_pinned_by_its_url(upstream: SmallUpstream, served: str) -> Non
         assert pin.read_text() == f"sglang @ {url}#sha256={digest}\n"
     finally:
         server.close()
+
+
+def test_a_pin_that_an_editor_began_with_a_byte_order_mark_is_read(upstream: SmallUpstream) -> None:
+    pin = upstream.project / "upstream-pin.txt"
+    pin.write_bytes(b"\xef\xbb\xbf" + pin.read_bytes())
+    assert upstream.run("status").code == 0

@@ -51,6 +51,10 @@ OTHER = "b" * 64
             f"# c\nsglang @ git+https://h/x@{COMMIT} --hash=sha256:{HASH}\n", 2, "its id verifies", id="commit-and-hash"
         ),
         pytest.param(f"sglang==0.5.13 --index-url=x --hash=sha256:{HASH}\n", 1, "only --hash", id="option"),
+        pytest.param(f"-r more.txt\nsglang==0.5.13 --hash=sha256:{HASH}\n", 1, "not '-r'", id="option-before"),
+        pytest.param(
+            f"sglang==0.5.13 --hash=sha256:{HASH}\n--index-url x\n", 2, "not '--index-url'", id="option-after"
+        ),
     ],
 )
 def test_malformed_pin_is_rejected_with_line_and_example(text: str, line: int, rule: str) -> None:

@@ -118,7 +118,12 @@ def _mails(source: Path) -> list[ForeignPatch]:
     with scratch_folder() as folder:
         mails = folder / "mails"
         mails.mkdir()
-        run(["git", "mailsplit", f"-o{mails}", "--keep-cr"], stdin=data, env=sealed_environment())
+        argv = ["git", "mailsplit", f"-o{mails}", "--keep-cr"]
+        if run(argv, stdin=data, env=sealed_environment(), answers=(1,)).code:
+            raise InputError(
+                f"{source} is not an mbox",
+                hint="git format-patch --stdout writes one; a folder of *.patch is taken too",
+            )
         return [_mail(folder, mail) for mail in sorted(mails.iterdir())]
 
 

@@ -56,7 +56,7 @@ class Project:
         path = self.root / PIN
         if not self.is_pinned:
             raise self._unpinned()
-        return parse_pin(_text(path), str(path), self._likely_distribution)
+        return parse_pin(_text(path).removeprefix("\ufeff"), str(path), self._likely_distribution)
 
     @property
     def is_pinned(self) -> bool:

@@ -29,6 +29,7 @@ NEIGHBOURS = frozenset(
 )
 """What the tool keeps in the store's folder beside the repository, maybe before the first release is imported."""
 _INCOMING = "refs/incoming"
+_OF_ITS_OWN = f"set {VARIABLE} or --store to a folder of its own"
 _LOCK = "patchtool.lock"
 _FORMAT_FILE = "patchtool-format"
 _FORMAT = "1"
@@ -227,9 +228,12 @@ class Store:
 
         Raises:
             EnvironmentFault: A newer version of the tool writes it in another format.
+            InputError: It is a file.
         """
         # What git makes of a repository, in this order; a run that was killed while it created the store left less.
         if not all((self.path / part).exists() for part in ("HEAD", "refs", "config", "objects/info")):
+            if self.path.exists() and not self.path.is_dir():
+                raise InputError(f"{self.path} is not a store: it is a file", hint=_OF_ITS_OWN)
             return False
         self._refuse_newer_format()
         return True
@@ -250,13 +254,10 @@ class Store:
     def _refuse_foreign_folder(self) -> None:
         if self.exists() or not self.path.exists() or (self.path / _LOCK).is_file():
             return
-        hint = f"set {VARIABLE} or --store to a folder of its own"
-        if not self.path.is_dir():
-            raise InputError(f"{self.path} is not a store: it is a file", hint=hint)
         names = {entry.name for entry in self.path.iterdir() if not entry.name.endswith(_TEMPORARY)}
         foreign = sorted(names - {"HEAD", "objects", "refs", "config", "info", _FORMAT_FILE} - NEIGHBOURS)
         if foreign:
-            raise InputError(f"{self.path} is not a store: it has {foreign[0]!r}", hint=hint)
+            raise InputError(f"{self.path} is not a store: it has {foreign[0]!r}", hint=_OF_ITS_OWN)
 
     def _initialise(self) -> None:
         """Create the store, or complete one whose creation was killed; no other run writes while the lock is held."""

@@ -130,6 +130,12 @@ def ask_interpreter(python: str, package: Package, paths: Iterable[str]) -> Runn
     try:
         output = process.run([python, "-", question], stdin=_PROBE.encode()).stdout
         answer: Any = json.loads(output.splitlines()[-1])  # a .pth file of the environment may print, too
+    except process.ProcessFailed as error:
+        raise EnvironmentFault(
+            f"{python} cannot be asked what it runs",
+            hint="name the Python interpreter that runs it: patchtool status --installed --python FILE",
+            cause=error.cause,
+        ) from error
     except (ValueError, IndexError) as error:
         raise EnvironmentFault(f"{python} did not answer what it runs", cause=str(error)) from error
     found = answer["modules"].pop(package.name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -154,7 +155,8 @@ def survey(
     from patchtool.commands.survey import survey as command
 
     runtime.exclude("run it twice; the second run is cached", markdown=markdown, html=html)
-    page, xml = runtime.file_target("--html", html), runtime.file_target("--junit", junit)
+    page, xml = runtime.file_targets(html=html, junit=junit)
+    _require_used(releases or (), since=since, until=until, every=every)
     run = runtime.saved_run(tests, page)
     diffs = page is not None or runtime.options.output.json
     named = tuple(releases or ())
@@ -162,3 +164,14 @@ def survey(
         session(), named, since=since, until=until, bisect=bisect, diffs=diffs, every=every, siblings=siblings
     )
     return show(runtime.with_survey_outputs(report, run, junit=xml, annotate=annotate, target=page), markdown=markdown)
+
+
+def _require_used(releases: Sequence[str], *, since: str | None, until: str | None, every: int) -> None:
+    """Refuse what would choose among releases that are not chosen from."""
+    if releases and (since or until):
+        raise InputError(
+            f"--{'since' if since else 'until'} chooses among all releases, and some are named",
+            hint="leave it out, or survey OLD..NEW",
+        )
+    if every > 1 and not any(".." in text for text in releases):
+        raise InputError("--every thins out a range, and none is given", hint="patchtool survey OLD..NEW --every 10")

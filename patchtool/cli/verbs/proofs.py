@@ -76,8 +76,7 @@ def test(
     from patchtool.workflow.matrix_run import MatrixOptions
 
     runtime.exclude("a folder may change between two runs", tree=tree, resume=resume)
-    page, xml = runtime.file_target("--html", html), runtime.file_target("--junit", junit)
-    issue = runtime.file_target("--markdown", markdown)
+    page, xml, issue = runtime.file_targets(html=html, junit=junit, markdown=markdown)
     options = MatrixOptions(
         releases=tuple(release or ()),
         tree=path(tree),

@@ -127,6 +127,9 @@ def diff(
     from patchtool.commands.diff import diff as command
     from patchtool.commands.diff import diff_range
 
+    runtime.exclude("--range compares two releases, --on names one", range=between, on=on)
+    runtime.exclude("--range compares the whole series", range=between, patch=patch)
+    runtime.exclude("--range compares the patches, --stat counts their lines", range=between, stat=stat)
     if between:
         return show(diff_range(session(), between))
     return show(command(session(), on=on, patch=patch, as_stat=stat))
