@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from patchtool.domain.errors import EnvironmentFault
+from patchtool.adapters.git.plumbing import UNKNOWN, Git
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -74,7 +74,6 @@ def _reverted_by(checkout: Checkout, commit: str, kept: str) -> list[str]:
     """The commits that a revert takes back: one, or of a merge all that it brought to the parent that is kept."""
     if not kept:
         return [commit]
-    try:
-        return checkout.run("rev-list", commit, f"^{kept}", "--").decode().split()
-    except EnvironmentFault:  # a message may name any commit
-        return [commit]
+    git = Git(checkout.common_dir)
+    listed = git.run("rev-list", commit, f"^{kept}", "--", answers=UNKNOWN)  # a message may name any commit
+    return [commit] if listed.code else listed.stdout.decode().split()
