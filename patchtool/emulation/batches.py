@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 _LENGTH = 9
 """Cached tokens of every request in a decode or verify batch."""
+_SLOTS = ("mamba_cache_indices", "mamba_cache_indices_gdn")
+"""Buffers of the metadata with the slots of requests, and of the steps of a verify step."""
 
 
 class BatchFactory:
@@ -108,8 +110,9 @@ class BatchFactory:
                 batch.spec_info,
             )
         captured = {name: value for name, value in vars(backend.forward_metadata).items() if isinstance(value, Tensor)}
-        if (slots := captured.get("mamba_cache_indices_gdn")) is not None:
-            slots.fill_(0)  # as an earlier replay may leave it, so that every replay must write the whole of it
+        for name in _SLOTS:
+            if (slots := captured.get(name)) is not None:
+                slots.fill_(0)  # as an earlier replay may leave it, so that every replay must write the whole of it
         return captured
 
     def _replay(self, batch: Any) -> None:

@@ -13,6 +13,7 @@ import torch
 from patchtool.emulation import stubs
 from patchtool.emulation.device import enable_device_mapping, npu_namespace
 from patchtool.emulation.kernels import conv, delta, state, verify
+from patchtool.emulation.recording import launch
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,6 +43,7 @@ def install_emulation(tree: Path) -> None:
         set_members(module, **members)
     torch.ops.__dict__["npu"] = _NpuOperators()
     _set_triton_driver()
+    _interpret_as_kernels()
     enable_device_mapping()
     sys.path.insert(0, str(tree))
 
@@ -78,8 +80,10 @@ def without_torch_modes(function: Callable[..., object]) -> Callable[..., object
     @wraps(function)
     def kernel(*args: object, **kwargs: object) -> object:
         with torch._C.DisableTorchFunction():  # noqa: SLF001  the only switch that also disables modes
-            return function(*args, **kwargs)
+            return launch(function, args, kwargs)
 
+    if variant := getattr(function, "out", None):
+        kernel.out = without_torch_modes(variant)  # type: ignore[attr-defined]
     return kernel
 
 
@@ -112,6 +116,13 @@ class _NestedSettings(types.SimpleNamespace):
         value = _NestedSettings()
         setattr(self, name, value)
         return value
+
+
+def _interpret_as_kernels() -> None:
+    """Make a kernel in Triton's interpreter one call, as a reference is."""
+    from triton.runtime.interpreter import GridExecutor
+
+    GridExecutor.__call__ = without_torch_modes(GridExecutor.__call__)
 
 
 def _set_triton_driver() -> None:

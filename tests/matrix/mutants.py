@@ -8,18 +8,22 @@ from typing import Annotated
 from msgspec import Meta
 
 from patchtool.domain.toml import Table, read_toml
-from patchtool.matrix.cell import Cell, CellResult, Outcome, Test, Tier
+from patchtool.matrix.cell import Cell, CellResult, Outcome, Subsystem, Test, Tier
 from patchtool.matrix.planning.cells import SeriesStates
+
+HOOKS = ("0.5.12", "0.5.13")
+"""Releases with all hooks that call the patches' code: one for captures and one for replays, or one for both."""
 
 
 class _Mutant(Table, frozen=True):
     name: str
     edits: Annotated[tuple[tuple[str, str], ...], Meta(min_length=1)]
+    drives: Subsystem = Subsystem.BACKENDS
 
 
 class _MutantsFile(Table, frozen=True):
     mutants: tuple[_Mutant, ...]
-    release: str = "0.5.13"
+    releases: tuple[str, ...] = HOOKS
 
 
 @dataclass(frozen=True)
@@ -30,18 +34,24 @@ class Mutant:
         patch: The patch.
         name: What is wrong with it then.
         edits: Pairs of text that occurs exactly once in the patched files, and its replacement.
-        release: A release on which the patch is applied.
+        releases: Releases on which the patch is applied.
+        drives: What must show it: the tests of the patch, or those of the release's own Scheduler.
     """
 
     patch: str
     name: str
     edits: tuple[tuple[str, str], ...]
-    release: str = "0.5.13"
+    releases: tuple[str, ...] = HOOKS
+    drives: Subsystem = Subsystem.BACKENDS
 
     @property
     def label(self) -> str:
         """Its name in a subset, beside those of patches."""
         return f"{self.patch}!{self.name}"
+
+    def base(self, series: SeriesStates) -> tuple[str, ...]:
+        """The patches whose files it breaks."""
+        return series.applied if self.drives is Subsystem.SCHEDULER else series.with_required(self.patch)
 
 
 @dataclass(frozen=True)
@@ -65,7 +75,7 @@ def read_mutants(folder: Path) -> tuple[Mutant, ...]:
     if not path.is_file():
         return ()
     file = read_toml(path.read_bytes(), f"{folder.name}/mutants.toml", _MutantsFile)
-    return tuple(Mutant(folder.name, each.name, each.edits, file.release) for each in file.mutants)
+    return tuple(Mutant(folder.name, each.name, each.edits, file.releases, each.drives) for each in file.mutants)
 
 
 def mutated(mutant: Mutant, files: Mapping[str, bytes]) -> dict[str, bytes]:
@@ -82,14 +92,23 @@ def mutated(mutant: Mutant, files: Mapping[str, bytes]) -> dict[str, bytes]:
 
 
 def mutant_cells(series: SeriesStates, tests: Sequence[Test], mutants: Iterable[Mutant]) -> tuple[Cell, ...]:
-    """Cells for the tests of each mutant's patch and random ones that need it; their subset ends with the label."""
+    """Cells for the tests that must show each mutant; their subset ends with its label.
+
+    These are the tests of its patch and random ones that need it, or those of the Scheduler, which needs the series.
+    """
     return tuple(
-        Cell(series.release, (*series.with_required(mutant.patch), mutant.label), Tier.EMULATED, test)
+        Cell(series.release, (*mutant.base(series), mutant.label), Tier.EMULATED, test)
         for mutant in mutants
         if mutant.patch in series.applied
         for test in tests
-        if test.owner == mutant.patch or _is_random_test_of(mutant.patch, test, series)
+        if _must_show(mutant, test, series)
     )
+
+
+def _must_show(mutant: Mutant, test: Test, series: SeriesStates) -> bool:
+    if mutant.drives is Subsystem.SCHEDULER:
+        return test.drives is Subsystem.SCHEDULER
+    return test.owner == mutant.patch or _is_random_test_of(mutant.patch, test, series)
 
 
 def _is_random_test_of(patch: str, test: Test, series: SeriesStates) -> bool:

@@ -10,7 +10,7 @@ import torch.distributed as dist
 
 from patchtool.emulation.install import by_name, set_members
 from patchtool.emulation.kernels import attention, drafts, layers
-from patchtool.emulation.serving.graph import Capture, ReplayedGraph
+from patchtool.emulation.serving.graph import ReplayedGraph, capture
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,7 +36,7 @@ def install_server_emulation() -> None:
     """Complete the emulated NPU host; called once, after ``install_emulation`` and before upstream is imported."""
     torch.utils.rename_privateuse1_backend("npu")
     npu = torch.npu
-    npu.NPUGraph, npu.graph = ReplayedGraph, Capture
+    npu.NPUGraph, npu.graph = ReplayedGraph, capture
     npu.is_current_stream_capturing = lambda: False
     npu.set_stream, npu.default_stream = npu.set_device, npu.current_stream
     # as torch_npu.contrib.transfer_to_npu does on a real host

@@ -122,9 +122,11 @@ def test_slots_are_dense_on_every_replay() -> None:
             rows = random.sample(range(1, MOST + 1), random.randint(1, size))
             batch = harness.batches.verify(rows, drafts, padding=size - len(rows))
             harness.batches.prepare(batch, graph=True)
-            slots = harness.backend.forward_metadata.mamba_cache_indices_gdn.tolist()
-            name = f"slots of {len(rows)} requests in {size} rows of {drafts} drafts"
-            assert_equal(name, slots, list(range(size * drafts)))
+            metadata = harness.backend.forward_metadata
+            name = f"of {len(rows)} requests in {size} rows of {drafts} drafts"
+            assert_equal(f"slots {name}", metadata.mamba_cache_indices[: len(rows)].tolist(), rows)
+            steps = metadata.mamba_cache_indices_gdn.tolist()
+            assert_equal(f"slots of the steps {name}", steps, list(range(size * drafts)))
 
 
 @matrix_test(needs=("ssm_index_layout", "mtp_tracking"), mode="graph")

@@ -17,6 +17,8 @@ from patchtool.matrix.suite.oracle import window_at
 MOST = 32
 LENGTH = 64  # one whole chunk: the only length that is tracked here
 SIZES = (1, 2, 3, 1, 5, 2, 1, 4, 2, MOST)
+REPEATED = (8, 8, 8, 3, 3, 1, 1, 8)
+"""Sizes of batches of which half are tracked: what is left of one would fit the next."""
 OF_THE_MASK = 2
 """Times that upstream's metadata asks whether any request is tracked."""
 
@@ -34,13 +36,22 @@ class Prompts:
         self.harness = BackendHarness(shape)
         self.harness.capture(2)
 
-    def run(self, size: int) -> tuple[HostSyncs, HostSyncs]:
+    def some(self, size: int) -> list[bool]:
+        """Draw which requests of a batch are tracked."""
+        return [self.random.random() < 0.6 for _ in range(size)]
+
+    def half(self, size: int) -> list[bool]:
+        """Draw which half of a batch is tracked."""
+        tracked = self.random.sample(range(size), (size + 1) // 2)
+        return [row in tracked for row in range(size)]
+
+    def run(self, mask: list[bool]) -> tuple[HostSyncs, HostSyncs]:
         """Run a batch of which some requests are tracked; the host syncs in its metadata and in its layers."""
+        size = len(mask)
         slots = self.random.sample(range(1, 2 * MOST + 1), 2 * size)
         own, tracked = slots[:size], slots[size:]
         for row, slot in enumerate(own, start=1):
             self.harness.bind(row, slot)
-        mask = [self.random.random() < 0.6 for _ in range(size)]
         lengths = [LENGTH + self.random.randrange(4) if each else self.random.randint(1, 8) for each in mask]
         prompts = [self.harness.tokens(length) for length in lengths]
         windows = self.harness.states.conv
@@ -82,15 +93,16 @@ def tracking_of(mask: list[bool], slots: list[int]) -> dict[str, torch.Tensor]:
 def test_tracked_windows_agree_with_the_oracle() -> None:
     prompts = Prompts(seed=0)
     for number, size in enumerate(SIZES):
-        prompts.run(size)
+        prompts.run(prompts.some(size))
         prompts.verify(graph=number % 2 == 0)
 
 
 @matrix_test(needs=("track_index_precompute",))
 def test_the_host_waits_once_per_batch_and_in_no_layer() -> None:
     prompts = Prompts(seed=1)
-    for size in (8, 1, 3):
-        in_metadata, in_layers = prompts.run(size)
+    for number, size in enumerate(REPEATED):
+        in_metadata, in_layers = prompts.run(prompts.half(size))
+        prompts.verify(graph=number % 2 == 0)
         assert_equal(f"host syncs in the layers, {size} requests", dict(in_layers.calls), {})
         # upstream's metadata finds the chunks to track by selections of what it copied to the host just before
         syncs = in_metadata.calls.total() - 2 * in_metadata.calls["cpu"]

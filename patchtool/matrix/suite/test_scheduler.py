@@ -29,8 +29,8 @@ IN_CHUNKS = "in chunks"
 PADDED = (4,)
 """Captured batch sizes without that of the three requests, so that every batch is padded."""
 NOT_SHOWN = (
-    "kernel maths (references on both sides); mixture of experts (dense layers); graph capture (a replay runs the "
-    "captured closure again, padded rows last); draft quality (drafts are baseline tokens up to a random first error)"
+    "kernel maths (references on both sides); mixture of experts (dense layers); the order of a graph's rows "
+    "(padded ones run last); draft quality (drafts are baseline tokens up to a random first error)"
 )
 MISSING_BUFFERS = ("data_strides", "data_ptrs")
 """Attributes that the paged pool does not create and that its base class reads when KV copy is enabled."""
