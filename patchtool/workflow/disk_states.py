@@ -192,9 +192,15 @@ class SeriesOnDisk:
             return OnDisk(DiskState.OUTDATED, "older-version", "an older version of the patch is applied")
         if missing:
             return OnDisk(DiskState.EDITED, "taken-out", f"{_first_of(missing)} is as without the patch")
-        if holds and not self._only_the_tool_differs:
+        if holds and (not self._only_the_tool_differs or self._is_rendered(paths)):
             return OnDisk(DiskState.APPLIED)
         return OnDisk(DiskState.OUTDATED, "renders-differently", "this version of patchtool renders it differently")
+
+    def _is_rendered(self, paths: Sequence[str]) -> bool:
+        """Whether files are as the whole series leaves them, whatever was edited beside them."""
+        wanted = {path: self.without.contents.get(path) for path in paths}
+        there = self.worktree.blob_ids(paths)
+        return all(there.get(path) == (None if data is None else blob_id(data)) for path, data in wanted.items())
 
     @cached_property
     def _only_the_tool_differs(self) -> bool:

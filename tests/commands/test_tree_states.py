@@ -269,6 +269,24 @@ def test_series_stays_known_when_a_newer_release_is_pulled(
     assert git(tree.path, "rev-parse", kept) == head
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_edit_of_one_file_leaves_the_patches_of_others_applied(upstream: SmallUpstream, kind: str) -> None:
+    pool = "python/sglang/srt/pool.py"
+    upstream.release("1.0", {CACHE: SOURCE, pool: SOURCE.replace("Cache", "Pool")})
+    upstream.pin("1.0")
+    patches = upstream.project / "patches"
+    shutil.copytree(patches / "dense", patches / "pool", ignore=shutil.ignore_patterns("__pycache__"))
+    for name, old, new in (("codemod.py", "Cache", "Pool"), ("patch.toml", "cache.py", "pool.py")):
+        text = (patches / "pool" / name).read_text().replace(old, new)
+        (patches / "pool" / name).write_text(text.replace("class Dense", "class PoolDense"))
+    (patches / "series").write_text("dense\ntracking\npool\n")
+    tree = Tree(upstream, kind)
+    tree.apply()
+    assert tree.status() == (0, {**BOTH, "pool": "applied"})
+    tree.file.write_text(tree.file.read_text() + "# mine\n")
+    assert tree.status() == (1, {"dense": "edited", "tracking": "edited", "pool": "applied"})
+
+
 def _copied(path: Path) -> Path:
     shutil.copytree(path, path.with_name("copy"), symlinks=True)
     return path.with_name("copy")
