@@ -213,6 +213,10 @@ class _Carrier:
         if verdict == states.CONFLICT:
             return self._conflict(merge, findings, target)
         if merge.merged == self.target:
+            edits = [edit for hunk in merge.hunks for edit in hunk.edits]
+            if edits and all(edit.state == states.COSMETIC and edit.how == states.SAME_TEXT for edit in edits):
+                told = tuple(f._replace(outcome=CarryOutcome.LANDED, evidence=states.SAME_TEXT) for f in findings)
+                return self.result(CarryOutcome.LANDED, self.target, told)
             return self.refused("no-effect", "the change cannot be told from what is there", findings)
         complaint = merge.complaint or check_merged(self.patched, self.target, merge.merged)
         complaint = complaint or self._misplaced(merge.merged)

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from patchtool.textual.items import Item
 
 APPLIED, LANDED, CONFLICT, COSMETIC = "applied", "landed", "conflict", "cosmetic"
+SAME_TEXT = "the text is equal"
+"""How a change of layout or spelling only has landed."""
 
 
 @dataclass(eq=False)

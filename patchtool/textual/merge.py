@@ -181,7 +181,7 @@ class Merger:
                 edit.applied([*target.lead, *indented(patched.whole, by + shift)])
         else:
             merge_statement(edit, shift)
-        if edit.state == COSMETIC and edit.merged is None:
+        if edit.state == COSMETIC and edit.merged is None and not edit.how:
             self.parts.keep(edit.kept)
         else:
             self.parts.items.append(edit)

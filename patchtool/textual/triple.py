@@ -8,7 +8,7 @@ import warnings
 from typing import TYPE_CHECKING
 
 from patchtool.textual.diff import matches, stretches
-from patchtool.textual.edits import COSMETIC, Edit
+from patchtool.textual.edits import COSMETIC, SAME_TEXT, Edit
 from patchtool.textual.expressions import collide
 from patchtool.textual.items import indented
 from patchtool.textual.shape import documentation_shape, header_shape
@@ -85,6 +85,7 @@ def _layout(edit: Edit, own: list[list[str]], shift: int) -> None:
     if merged is not None and merged != own[2] and _means(merged, edit.theirs[0], edit.theirs[0].key):
         _write(edit, merged, shift)
     edit.state = COSMETIC
+    edit.how = SAME_TEXT if own[0] != own[1] == own[2] else ""
     edit.reason = "" if merged is not None or own[1] == own[2] else "layout"
 
 

@@ -60,6 +60,19 @@ CASES = {
         "",
         CLASS.replace("1", "2  # two"),
     ),
+    "another spelling of an annotation is landed where the text is equal": Case(
+        TYPED,
+        TYPED.replace("x: int", "x: 'int'"),
+        TYPED.replace("x: int", "x: 'int'").replace("(x)", "(x) or []"),
+        CarryOutcome.LANDED,
+    ),
+    "another spelling of an annotation is not landed where upstream has a third": Case(
+        TYPED,
+        TYPED.replace("x: int", "x: 'int'"),
+        TYPED.replace("x: int", 'x: "int"').replace("(x)", "(x) or []"),
+        CarryOutcome.CONFLICT,
+        "no-effect",
+    ),
     "landed in another layout": Case(
         CLASS,
         JOINED,
