@@ -213,10 +213,8 @@ class _Carrier:
         if verdict == states.CONFLICT:
             return self._conflict(merge, findings, target)
         if merge.merged == self.target:
-            edits = [edit for hunk in merge.hunks for edit in hunk.edits]
-            if edits and all(edit.state == states.COSMETIC and edit.how == states.SAME_TEXT for edit in edits):
-                told = tuple(f._replace(outcome=CarryOutcome.LANDED, evidence=states.SAME_TEXT) for f in findings)
-                return self.result(CarryOutcome.LANDED, self.target, told)
+            if findings and all(finding.outcome is CarryOutcome.LANDED for finding in findings):
+                return self.result(CarryOutcome.LANDED, self.target, findings)
             return self.refused("no-effect", "the change cannot be told from what is there", findings)
         complaint = merge.complaint or check_merged(self.patched, self.target, merge.merged)
         complaint = complaint or self._misplaced(merge.merged)
@@ -271,5 +269,7 @@ class _Carrier:
             if hunk.state == states.APPLIED and hunk.how:
                 outcome = CarryOutcome.STRUCTURAL
             evidence = hunk.detail or (hunk.how if hunk.state == states.LANDED else "")
+            if all(edit.state == states.COSMETIC and edit.how == states.SAME_TEXT for edit in hunk.edits):
+                outcome, evidence = CarryOutcome.LANDED, states.SAME_TEXT
             found.append(_found(hunk.header(), outcome, self.path, hunk.target_line(), evidence, hunk.reason))
         return tuple(found)
