@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import importlib
 import sys
 import types
 from contextlib import contextmanager
@@ -69,25 +70,35 @@ _IMPORTERS: dict[str, set[str]] = {}
 
 @contextmanager
 def record_imports() -> Iterator[Mapping[str, set[str]]]:
-    """Record which modules import each module that is imported in the block, or was in an earlier one."""
-    importers = _IMPORTERS
-    original = builtins.__import__
+    """Record which modules import each module that is imported in the block, or was in an earlier one.
+
+    Registries import by name, with ``importlib.import_module``, which is no ``import`` statement.
+    """
+    statement, by_name = builtins.__import__, importlib.import_module
+
+    def record(importer: str, *imported: str) -> None:
+        for each in imported:
+            if each in sys.modules:
+                _IMPORTERS.setdefault(each, set()).add(importer)
 
     def recording_import(name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0) -> Any:  # noqa: A002
-        imported = original(name, globals, locals, fromlist, level)
+        imported = statement(name, globals, locals, fromlist, level)
         importer = str((globals or {}).get("__name__", ""))
         package = str((globals or {}).get("__package__") or importer)
         target = resolve_name("." * level + name, package) if level else name
-        for each in (target, *(f"{target}.{member}" for member in fromlist or ())):
-            if each in sys.modules:
-                importers.setdefault(each, set()).add(importer)
+        record(importer, target, *(f"{target}.{member}" for member in fromlist or ()))
         return imported
 
-    builtins.__import__ = recording_import
+    def recording_import_module(name: str, package: str | None = None) -> types.ModuleType:
+        imported = by_name(name, package)
+        record(str(sys._getframe(1).f_globals.get("__name__", "")), imported.__name__)  # noqa: SLF001
+        return imported
+
+    builtins.__import__, importlib.import_module = recording_import, recording_import_module
     try:
-        yield importers
+        yield _IMPORTERS
     finally:
-        builtins.__import__ = original
+        builtins.__import__, importlib.import_module = statement, by_name
 
 
 def unload(modules: Collection[str], importers: Mapping[str, set[str]]) -> tuple[str, ...]:

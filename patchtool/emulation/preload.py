@@ -11,7 +11,6 @@ from patchtool.emulation.overlay import ModuleOverlay, record_imports, unload
 from patchtool.emulation.upstream import commit_function, srt_member
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from pathlib import Path
 
 BACKEND_MODULES = (
@@ -37,40 +36,31 @@ SCHEDULER_MODULES = (
 """Modules that a whole server imports besides those."""
 
 
-def preload_upstream(replaced: Sequence[str], drives: str = "backends") -> tuple[str, ...]:
-    """Import what the tests need, then unload the modules that differ between overlays.
+def preload_upstream(drives: str = "backends") -> None:
+    """Import what the tests need.
 
     Args:
-        replaced: Modules that any overlay replaces.
-        drives: What the tests run, ``backends`` or ``scheduler``.
-
-    Returns:
-        The unloaded modules: the replaced ones and all that imported them.
-    """
-    with warnings.catch_warnings(), record_imports() as importers:
-        warnings.simplefilter("ignore")
-        for name in _modules(drives):
-            srt_member(name, "")
-        with suppress(ImportError, AttributeError):  # reported by the test that calls it
-            commit_function()
-    return unload(replaced, importers)
-
-
-def import_overlay(overlay: Path, tree: Path, drives: str) -> None:
-    """Import the modules that were unloaded once more, with those of an overlay.
-
-    Args:
-        overlay: The changed files, in the tree's layout.
-        tree: The folder that holds ``sglang/``.
         drives: What the tests run, ``backends`` or ``scheduler``.
     """
-    sys.meta_path.insert(0, ModuleOverlay(overlay, tree))
     with warnings.catch_warnings(), record_imports():
         warnings.simplefilter("ignore")
         for name in _modules(drives):
             srt_member(name, "")
         with suppress(ImportError, AttributeError):  # reported by the test that calls it
             commit_function()
+
+
+def put_overlay_first(overlay: Path, tree: Path) -> None:
+    """Find the changed modules of an overlay first; those imported from the tree, and all that imported them, go.
+
+    Args:
+        overlay: The changed files, in the tree's layout.
+        tree: The folder that holds ``sglang/``.
+    """
+    finder = ModuleOverlay(overlay, tree)
+    with record_imports() as importers:
+        unload(finder.files, importers)
+    sys.meta_path.insert(0, finder)
 
 
 def _modules(drives: str) -> tuple[str, ...]:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from patchtool.domain.errors import InputError
 from patchtool.emulation import PACKAGE
-from patchtool.emulation.overlay import module_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -42,12 +41,6 @@ class ReleaseTrees:
         for path in {path for files in self.overlays.values() for path in files}:
             if not self.package.has(path):
                 raise InputError(f"{path!r} is not a file of the tree in the git layout ({self.package.folder}/…)")
-
-    @property
-    def replaced_modules(self) -> tuple[str, ...]:
-        """Modules that differ between the subsets."""
-        paths = {self.package.installed(path) for files in self.overlays.values() for path in files}
-        return tuple(sorted(module_name(path) for path in paths))
 
     def write_overlay(self, patches: tuple[str, ...], scratch: Path) -> Path:
         """Write a subset's changed files, laid out as the tree is, to a folder named by their content."""

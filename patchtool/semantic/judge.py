@@ -109,8 +109,13 @@ def _judge(
     judgement = with_inherited(info, verdicts, targets.sources, tree, judgement)
     if judgement.state is not decision.state:
         return judgement
+    used_reads = bool(patch.facts or patch.reached_by)
+    unreached = [missing_facts((fact,), tree)[0] for fact in patch.reached_by if decision.state.changes_tree]
+    if unreached and all(unreached):
+        absent = judgement.with_state(State.ABSENT, "not-reached", f"nothing reaches the fault: {unreached[0]}")
+        return absent._replace(used_reads=used_reads)
     missing, notes = missing_facts(patch.facts, tree)
-    judgement = judgement._replace(notes=(*judgement.notes, *notes, *files.notes), used_reads=bool(patch.facts))
+    judgement = judgement._replace(notes=(*judgement.notes, *notes, *files.notes), used_reads=used_reads)
     if missing:
         return judgement.with_state(State.CONFLICT, "fact-missing", missing)
     if not decision.state.changes_tree:

@@ -111,7 +111,7 @@ def _check_rules(info: PatchInfo, patch: type[SemanticPatch]) -> Iterator[_Findi
     for rule in rules:
         invalid = list(_invalid_templates(rule))
         yield from invalid or _check_rule(info, rule, patch.names)
-    for fact in patch.facts:
+    for fact in (*patch.facts, *patch.reached_by):
         yield from _invalid_templates(fact)
         if fact.path not in info.footprint:
             yield fact.path, "fact-not-read", f"{fact.path} is read but is not in the patch's targets or reads"

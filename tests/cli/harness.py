@@ -28,8 +28,13 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 VERBS = tuple(document.__name__.lower() for document in DOCUMENTS if document.__name__ != "Error")
 APPLIED = ("ssm_index_layout", "mtp_tracking", "kv_copy_override", "track_index_precompute", "verify_cow_guard")
 """Those of the series that change 0.5.13."""
-PATCHES = (*APPLIED, "mtp_commit_first_step", "spec_state_layout")
-STATES = {**dict.fromkeys(APPLIED, "applied"), "mtp_commit_first_step": "absent", "spec_state_layout": "landed"}
+STATES = {
+    **dict.fromkeys(APPLIED, "applied"),
+    "mtp_commit_first_step": "absent",
+    "spec_state_layout": "landed",
+    "fp4_kv_copy": "absent",
+}
+PATCHES = tuple(STATES)
 NPU = "python/sglang/srt/hardware_backend/npu"
 HYBRID = f"{NPU}/attention/ascend_hybrid_linear_attn_backend.py"
 GDN = f"{NPU}/attention/ascend_gdn_backend.py"
@@ -40,6 +45,8 @@ FILES = (
     *TARGETS,
     "python/sglang/__init__.py",
     "python/sglang/srt/layers/attention/mamba/mamba2_metadata.py",
+    "python/sglang/srt/layers/quantization/kvfp4_tensor.py",
+    "python/sglang/srt/mem_cache/memory_pool.py",
     "python/sglang/srt/model_executor/model_runner.py",
 )
 SCHEMAS = REPOSITORY / "patchtool" / "cli" / "schemas"

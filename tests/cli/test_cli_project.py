@@ -95,7 +95,7 @@ def test_binary_pin_is_reported_with_line(cli: CommandLine) -> None:
         pytest.param(
             "\n".join((*PATCHES, PATCHES[1])), len(PATCHES) + 1, "listed twice, first on line 2", id="series-twice"
         ),
-        pytest.param("\n".join(PATCHES[:5]), 6, f"'{PATCHES[5]}' is not listed", id="series-unlisted-folder"),
+        pytest.param("\n".join(PATCHES[:5]), 6, f"'{min(PATCHES[5:])}' is not listed", id="series-unlisted-folder"),
         pytest.param("# order\n\nBad-Name\n", 3, "is not a patch name", id="series-bad-name"),
         pytest.param("../outside\n", 1, "is not a patch name", id="series-leads-out"),
     ],

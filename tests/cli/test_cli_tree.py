@@ -291,10 +291,11 @@ def test_status_notes_targets_that_differ_from_the_release(
 
 
 def test_tree_of_unknown_release_is_noted(cli: CommandLine, tmp_path: Path, contents: Mapping[str, bytes]) -> None:
-    tree = checkout(tmp_path / "untagged", contents, tag=None)
+    ours = {**contents, POOL: contents[POOL] + b"# ours\n"}  # with the pin's own files it is known to be the pin
+    tree = checkout(tmp_path / "untagged", ours, tag=None)
     answer = cli("status", "--tree", tree, "--json")
     # what was not there before a release is not told from what has landed where the release is not known
-    states = {**dict.fromkeys(APPLIED, "not-applied"), "mtp_commit_first_step": "landed", "spec_state_layout": "landed"}
+    states = {**STATES, **dict.fromkeys(APPLIED, "not-applied"), "mtp_commit_first_step": "landed"}
     assert (answer.code, answer.states) == (1, states)
     assert answer.document["upstream"]["release"] is None
     assert "this tree does not say which release it is" in answer.document["notes"]

@@ -16,34 +16,35 @@ PATCHES = (
     "verify_cow_guard",
     "mtp_commit_first_step",
     "spec_state_layout",
+    "fp4_kv_copy",
 )
 STATES = {"A": "applied", "L": "landed", "-": "absent"}
 KNOWN_STATES = {
-    "0.5.10": "--A----",
-    "0.5.10.post1": "--A----",
-    "0.5.11": "AAAA--A",
-    "0.5.12": "AAAA--A",
-    "0.5.12.post1": "AAAA--A",
-    "0.5.13": "AAAAA-L",
-    "0.5.13.post1": "AAAAA-L",
-    "0.5.14": "LLLAL-L",
-    "0.5.15": "LLLLL-L",
-    "0.5.15.post1": "LLLLL-L",
-    "0.5.16": "LLLLLAL",
-    "0.5.17": "LLLLLLL",
-    "0.5.18": "LLLLLLL",
-    "0.5.19": "LLLLLLL",
-    "0.5.20": "LLLLLLL",
-    "0.5.21": "LLLLLLL",
-    "0.5.22": "LLLLLLL",
-    "0.5.23": "LLLLLLL",
+    "0.5.10": "--A----A",
+    "0.5.10.post1": "--A----A",
+    "0.5.11": "AAAA--A-",
+    "0.5.12": "AAAA--A-",
+    "0.5.12.post1": "AAAA--A-",
+    "0.5.13": "AAAAA-L-",
+    "0.5.13.post1": "AAAAA-L-",
+    "0.5.14": "LLLAL-LA",
+    "0.5.15": "LLLLL-LA",
+    "0.5.15.post1": "LLLLL-LA",
+    "0.5.16": "LLLLLALL",
+    "0.5.17": "LLLLLLLL",
+    "0.5.18": "LLLLLLLL",
+    "0.5.19": "LLLLLLLL",
+    "0.5.20": "LLLLLLLL",
+    "0.5.21": "LLLLLLLL",
+    "0.5.22": "LLLLLLLL",
+    "0.5.23": "LLLLLLLL",
 }
 
 # Digests of the files with the whole series applied; the same on every Python and machine. A change that writes other
 # bytes on purpose updates these lines and says so in the changelog.
 RENDERINGS = {
-    "0.5.10": {"memory_pool_npu.py": "d8547240d6e7987f"},
-    "0.5.10.post1": {"memory_pool_npu.py": "d8547240d6e7987f"},
+    "0.5.10": {"memory_pool_npu.py": "d8547240d6e7987f", "memory_pool.py": "5a428b8ee4794d33"},
+    "0.5.10.post1": {"memory_pool_npu.py": "d8547240d6e7987f", "memory_pool.py": "5a428b8ee4794d33"},
     "0.5.11": {
         "ascend_hybrid_linear_attn_backend.py": "a4facd9256e11522",
         "memory_pool_npu.py": "548f13503d8057a6",
@@ -71,7 +72,9 @@ RENDERINGS = {
         "ascend_gdn_backend.py": "5eadec15253e5968",
         "hybrid_linear_attn_backend.py": "ebc795ac886aa83a",
     },
-    "0.5.14": {"ascend_gdn_backend.py": "91a52461a5fbbcfc"},
+    "0.5.14": {"ascend_gdn_backend.py": "91a52461a5fbbcfc", "memory_pool.py": "71604dad04b621f5"},
+    "0.5.15": {"memory_pool.py": "45b8c446afa1b281"},
+    "0.5.15.post1": {"memory_pool.py": "45b8c446afa1b281"},
     "0.5.16": {"ascend_hybrid_linear_attn_backend.py": "4ec1a80502399a17"},
 }
 

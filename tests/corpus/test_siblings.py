@@ -46,6 +46,7 @@ LEFT = {
         f"mtp_tracking {LINEAR}/kda_backend.py:255",
         f"mtp_tracking {LINEAR}/lightning_backend.py:368",
         f"kv_copy_override {POOL}:1436",
+        f"fp4_kv_copy {POOL}:973",
         f"track_index_precompute {HYBRID}:735",
         f"track_index_precompute {LINEAR}/lightning_backend.py:343",
         f"track_index_precompute {LINEAR}/lightning_backend.py:344",

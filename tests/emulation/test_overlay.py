@@ -20,6 +20,9 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     (package / "low.py").write_text("class Low:\n    SOURCE = 'pristine'\nLIMIT = 1\n")
     (package / "middle.py").write_text("from sglang.low import Low, LIMIT\n")
     (package / "constant.py").write_text("from .low import LIMIT\n")
+    (package / "registry.py").write_text(
+        "import importlib\nCLASSES = {'Low': importlib.import_module('sglang.low').Low}\n"
+    )
     (package / "apart.py").write_text("WHO = 'apart'\n")
     monkeypatch.syspath_prepend(str(root))
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
@@ -35,10 +38,10 @@ def test_module_name_of_a_file() -> None:
 
 def test_unload_removes_all_importers(tree: Path) -> None:
     with record_imports() as importers:
-        for name in ("apart", "constant", "middle"):
+        for name in ("apart", "constant", "middle", "registry"):
             import_module(f"sglang.{name}")
     removed = unload(["sglang.low"], importers)
-    assert removed == ("sglang.constant", "sglang.low", "sglang.middle")
+    assert removed == ("sglang.constant", "sglang.low", "sglang.middle", "sglang.registry")
     assert "sglang.apart" in sys.modules
     assert not hasattr(sys.modules["sglang"], "low")
 

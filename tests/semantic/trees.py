@@ -15,7 +15,7 @@ from patchtool.semantic.kind import SemanticKind
 
 ROOT = Path(__file__).resolve().parents[2]
 SERIES = ("ssm_index_layout", "mtp_tracking", "kv_copy_override", "track_index_precompute")
-LATER = ("verify_cow_guard", "mtp_commit_first_step", "spec_state_layout")
+LATER = ("verify_cow_guard", "mtp_commit_first_step", "spec_state_layout", "fp4_kv_copy")
 """Patches of few releases each: the tests of layouts and spellings, which are on the pin, leave them out."""
 INFOS = {name: read_patch(ROOT / "patches" / name, SGLANG) for name in (*SERIES, *LATER)}
 

@@ -137,24 +137,25 @@ def _prepare_tree(setup: Message) -> None:
 
 
 def _preload(setup: Message) -> None:
-    """Import the modules of a subsystem, except those that differ between overlays."""
+    """Import the modules of a subsystem."""
     from patchtool.emulation.preload import preload_upstream
 
-    preload_upstream(setup["replaced"], setup["drives"])
+    preload_upstream(setup["drives"])
     gc.freeze()  # a collection in a fork would copy every page
 
 
 def _prepare_overlay(setup: Message) -> None:
-    """Import the rest, with an overlay; where that fails, each cell imports it for itself and reports why."""
-    from patchtool.emulation.preload import import_overlay
+    """Import again what an overlay changes; where that fails, each cell imports it for itself and reports why."""
+    from patchtool.emulation.preload import preload_upstream, put_overlay_first
     from patchtool.emulation.runner import loaded_files
 
     os.environ |= dict.fromkeys(("HOME", "TMPDIR"), str(setup["home"]))
     os.chdir(setup["home"])
     tempfile.tempdir = None
     tree, overlay = Path(setup["tree"]), Path(setup["overlay"])
+    put_overlay_first(overlay, tree)
     if setup["import"]:
-        import_overlay(overlay, tree, setup["drives"])
+        preload_upstream(setup["drives"])
     gc.freeze()
     _IMPORTED.files, _IMPORTED.last = loaded_files(tree, overlay), next(reversed(sys.modules))
 

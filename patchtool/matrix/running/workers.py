@@ -215,14 +215,14 @@ class Workers:
                 self._importers = {Subsystem.BACKENDS: worker}
             root = self._importers[Subsystem.BACKENDS]
             if drives not in self._importers and not root.fault:
-                setup = {"step": "subsystem", "drives": drives.value, "replaced": self._trees.replaced_modules}
+                setup = {"step": "subsystem", "drives": drives.value}
                 self._importers[drives] = root.branch(setup, self._options.import_timeout)
             return self._importers.get(drives, root)
 
     def _started(self, home: Path) -> tuple[subprocess.Popen[bytes], Worker]:
         """Start a process and wait until it has imported the tree."""
         ours, theirs = socket.socketpair()
-        options, trees = self._options, self._trees
+        options = self._options
         with theirs, self._log.open("ab") as log:
             process = subprocess.Popen(
                 [options.python, "-m", "patchtool.matrix.running.worker"],
@@ -234,7 +234,7 @@ class Workers:
                 start_new_session=True,
             )
         worker = Worker(Channel(ours), process.pid, self._log, self._stop)
-        setup = {"step": "tree", "tree": str(trees.tree), "replaced": trees.replaced_modules, "fork": options.fork}
+        setup = {"step": "tree", "tree": str(self._trees.tree), "fork": options.fork}
         worker.prepare(setup, options.import_timeout)
         return process, worker
 

@@ -138,14 +138,15 @@ def _overridden(verdict: RuleVerdict, source: Source, owner: Scope, scopes: list
     names = {scope.node.name for scope in scopes if isinstance(scope.node, (ast.FunctionDef, ast.AsyncFunctionDef))}
     names |= {goal.fixed_name for goal in verdict.rule.goals if isinstance(goal, Method) and goal.fixed_name}
     whole_class = owner.function is None and verdict.rule.methods is None
-    changed = [Scope(c.name, c, (source.tree,)) for c in local_subclasses(source.tree, definition) if whole_class]
+    derived = local_subclasses(source.tree, definition) if whole_class else []
+    changed = [Scope(each.name, each, (source.tree,)) for each in derived]
     problems = []
     for method, problem in overriding(source, definition, names):
         problems += [] if problem is None else [problem]
         changed.append(method)
     for negative in verdict.rule.never:
-        for derived in changed:
-            violation = negative.violation(ScopeAnalysis(source, derived), {}, {}, [])
+        for scope in changed:
+            violation = negative.violation(ScopeAnalysis(source, scope), {}, {}, [])
             verdict.violation = verdict.violation or violation
     return problems
 

@@ -161,6 +161,8 @@ class SemanticPatch:
     extends: str = ""
     rules: tuple[Rule, ...] = ()
     facts: tuple[AnyFact, ...] = ()
+    reached_by: tuple[AnyFact, ...] = ()
+    """What leads to the fault; where it is there and none of these is, the patch is absent."""
     names: Mapping[str, str] = {}
     """Names that the patch introduces, by hole; where upstream has the code under another name, that one is used."""
     kinds: Mapping[str, str] = {}

@@ -12,6 +12,7 @@ from tests.semantic import trees
 METADATA = "python/sglang/srt/layers/attention/mamba/mamba2_metadata.py"
 BASE = "python/sglang/srt/layers/attention/hybrid_linear_attn_backend.py"
 POOL = "python/sglang/srt/mem_cache/memory_pool.py"
+QUANTIZER = "python/sglang/srt/layers/quantization/kvfp4_tensor.py"
 FIELDS = "    has_mamba_track_mask: bool = False\n    conv_states_mask_indices: object = None\n"
 
 
@@ -122,3 +123,25 @@ def test_missing_file_is_a_note(tree_of, lookalike):
     judgement = trees.judge(name, tree_of({trees.INFOS[name].targets[0]: lookalike(name)}))
     assert judgement.state.value == "applied"
     assert [note for note in judgement.notes if POOL in note]
+
+
+RENAMED = "class BlockFP4KVQuantizeUtil:\n    def batched_quantize(tensor):\n        return tensor, 1\n"
+
+
+@pytest.mark.parametrize(
+    ("imported", "defined", "expected"),
+    [
+        ("BlockFP4KVQuantizeUtil", "BlockFP4KVQuantizeUtil", "applied"),
+        ("KVFP4QuantizeUtil", "KVFP4QuantizeUtil", "applied"),
+        ("KVFP4QuantizeUtil", "BlockFP4KVQuantizeUtil", "absent"),
+        ("KVFP4QuantizeUtil", None, "absent"),
+    ],
+)
+def test_a_defect_that_nothing_reaches_is_absent(tree_of, imported, defined, expected):
+    cases = trees.ROOT / "patches" / "fp4_kv_copy" / "cases"
+    quantizer = {QUANTIZER: RENAMED.replace("BlockFP4KVQuantizeUtil", defined)} if defined else {}
+    for name, state in (("plain/before.py", expected), ("landed/landed.py", "landed")):
+        pool = (cases / name).read_text().replace("BlockFP4KVQuantizeUtil", imported)
+        judgement = trees.judge("fp4_kv_copy", tree_of({POOL: pool, **quantizer}))
+        assert judgement.state.value == state, judgement
+        assert (judgement.reason == "not-reached") == (state == "absent")
