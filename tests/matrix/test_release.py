@@ -186,6 +186,34 @@ def test_every_mutant_is_killed(rendered: Any, options: Any, version: str) -> No
     assert [result for result in found if not result.killed] == []
 
 
+WITHOUT_GDN = ("0.5.10", "0.5.10.post1")
+"""Releases that have no Gated DeltaNet on Ascend: there is nothing to compare."""
+ORACLE = ("0.5.11", "0.5.16", "0.5.23")
+"""Releases on which the oracle runs always; on the others its test is slow, and on the pin it is in every subset."""
+OTHERS = tuple(
+    f"0.5.{each}" for each in ("12", "12.post1", "13", "13.post1", "14", "15", "15.post1", *map(str, range(17, 23)))
+)
+
+
+@pytest.mark.parametrize(
+    "version", [*ORACLE, *(pytest.param(each, marks=pytest.mark.slow) for each in (*OTHERS, *WITHOUT_GDN))]
+)
+def test_oracle_agrees_on_every_release(rendered: Any, options: Any, version: str) -> None:
+    release = rendered(version)
+    tests = [test for test in TESTS if test.name.startswith("random_")]
+    assert {"ssm_index_layout", "mtp_tracking", "track_index_precompute"} <= {
+        need for test in tests for need in test.needs
+    }
+    cells = [Cell(release.series.release, release.series.applied, Tier.EMULATED, test) for test in tests]
+    results = {each.cell.test.name: each for each in run_cells(cells, [release.trees], options)}
+    assert len(results) == len(tests)
+    if version in WITHOUT_GDN:
+        missing = "this release has no sglang.srt.hardware_backend.npu.attention.ascend_gdn_backend"
+        assert {(each.outcome, each.detail) for each in results.values()} == {(Outcome.SKIPPED, missing)}
+    else:
+        assert [(each.cell.id, each.detail) for each in results.values() if each.outcome is not Outcome.PASSED] == []
+
+
 def test_host_syncs_do_not_grow_with_the_layers(rendered: Any, options: Any) -> None:
     pin = rendered("0.5.13")
     test = next(test for test in TESTS if test.name.endswith("test_syncs_do_not_grow_with_the_layers"))
