@@ -124,10 +124,10 @@ def made_folder(folder: Path) -> Iterator[None]:
         folder: It may exist. What somebody else has put into a folder stays, and the folder with it.
 
     Raises:
-        RefusedError: A file is in the way.
+        NotADirectoryError: A file is in the way.
     """
     if file := next((each for each in (folder, *folder.parents) if each.exists() and not each.is_dir()), None):
-        raise RefusedError(f"{file} is in the way: it is not a folder", hint="move it away, or name another folder")
+        raise NotADirectoryError(errno.ENOTDIR, f"{file} is in the way: it is not a folder", str(folder))
     missing = [each for each in (folder, *folder.parents) if not each.exists()]
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -58,23 +58,25 @@ NO_FOLDER = [
     (("export", "quilt", "--output", "FILE/a/b"), "FILE is in the way: it is not a folder"),
     (("apply", "--output", "FILE/a"), "FILE is in the way: it is not a folder"),
     (("init", "FILE"), "FILE is in the way: it is not a folder"),
-    (("import", "FILE"), "FILE is not an mbox"),
 ]
-MISSPELT = [
+NOT_MEANT = [
+    (("import", "FILE"), "FILE is not an mbox"),
     (("explain", "Dense"), "did you mean dense?"),
     (("apply", "--skip", "trackin"), "did you mean tracking?"),
     (("explain", "other"), "the series has dense, tracking"),
 ]
 
 
-@pytest.mark.parametrize(("argv", "problem"), [*NO_FOLDER, *MISSPELT])
+@pytest.mark.parametrize(
+    ("argv", "problem", "code"), [*((*case, 4) for case in NO_FOLDER), *((*case, 2) for case in NOT_MEANT)]
+)
 def test_a_file_or_name_that_cannot_be_meant_is_refused_and_nothing_is_left(
-    upstream: SmallUpstream, argv: tuple[str, ...], problem: str, monkeypatch: pytest.MonkeyPatch
+    upstream: SmallUpstream, argv: tuple[str, ...], problem: str, code: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(upstream.project)
     (upstream.project / "FILE").write_text("a file\n")
     refused = upstream.run(*argv)
-    assert refused.code == 2, refused.err
+    assert refused.code == code, refused.err
     assert problem in refused.err
     assert "hint: " in refused.err
     assert (upstream.project / "FILE").read_text() == "a file\n"

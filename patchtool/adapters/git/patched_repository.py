@@ -74,7 +74,7 @@ def write_output(
         with made_folder(dest.parent), locked(dest.parent, lock_timeout):
             return _replace(Git(store_git_dir), base_commit, commits, dest, key, branch, prepare)
     except OSError as error:
-        raise EnvironmentFault(f"{dest} cannot be written", hint=_HINT, cause=str(error)) from error
+        raise EnvironmentFault(f"{dest} cannot be written", hint=_HINT, cause=error.strerror or str(error)) from error
 
 
 def _replace(
