@@ -33,6 +33,7 @@ COMMANDS = (
     "VerifyCowGuard",
     "MtpCommitFirstStep",
     "SpecStateLayout",
+    "Fp4KvCopy",
 )
 LAYOUTS = {"0.5.11": "", "0.5.12": "python", "0.5.13": "lib/python3.11/site-packages", "0.5.14": "python"}
 
