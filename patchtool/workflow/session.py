@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Protocol
 from patchtool.adapters.files import LOCK_TIMEOUT
 from patchtool.adapters.project.project import Project, open_project
 from patchtool.adapters.project.transaction import reading_lock, writing_lock
-from patchtool.adapters.scratch import remove_left_folders
 from patchtool.adapters.store.judgement_cache import JudgementCache
 from patchtool.adapters.store.records import StoredRelease
 from patchtool.adapters.store.store import Store
@@ -113,6 +112,8 @@ class Session:
             InputError: There is no project.
             EnvironmentFault: Another run holds the lock for longer than ``lock_timeout``.
         """
+        from patchtool.adapters.scratch import remove_left_folders  # late: not to tell a state
+
         project = open_project(self.folder)
         if project.packaged:
             self.own_project(verb)
