@@ -28,6 +28,7 @@ from patchtool.matrix.running.run import run_cells
 from patchtool.matrix.static import STATIC_TESTS
 from patchtool.matrix.verdict import cell_verdicts, patch_proofs
 from patchtool.workflow.rendering import render, select_patches
+from tests.corpus.test_releases import KNOWN_STATES
 from tests.matrix.mutants import HOOKS, mutant_cells, mutant_results, mutated, read_mutants
 from tests.matrix.waiting import LIMIT
 
@@ -190,13 +191,10 @@ WITHOUT_GDN = ("0.5.10", "0.5.10.post1")
 """Releases that have no Gated DeltaNet on Ascend: there is nothing to compare."""
 ORACLE = ("0.5.11", "0.5.16", "0.5.23")
 """Releases on which the oracle runs always; on the others its test is slow, and on the pin it is in every subset."""
-OTHERS = tuple(
-    f"0.5.{each}" for each in ("12", "12.post1", "13", "13.post1", "14", "15", "15.post1", *map(str, range(17, 23)))
-)
 
 
 @pytest.mark.parametrize(
-    "version", [*ORACLE, *(pytest.param(each, marks=pytest.mark.slow) for each in (*OTHERS, *WITHOUT_GDN))]
+    "version", [each if each in ORACLE else pytest.param(each, marks=pytest.mark.slow) for each in KNOWN_STATES]
 )
 def test_oracle_agrees_on_every_release(rendered: Any, options: Any, version: str) -> None:
     release = rendered(version)
