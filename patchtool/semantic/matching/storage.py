@@ -72,6 +72,10 @@ def is_attribute(value: ast.expr | None) -> bool:
     return isinstance(value, ast.Attribute)
 
 
+CHANGING = (ast.Subscript, ast.AugAssign, ast.Call)
+"""Kinds of nodes that change a value in place."""
+
+
 def changed_in_place(node: ast.AST, env: Environment, helpers: Helpers) -> Iterator[ast.AST]:
     """Yield the expressions whose value a node changes in place."""
     if isinstance(node, ast.Subscript) and isinstance(node.ctx, (ast.Store, ast.Del)):

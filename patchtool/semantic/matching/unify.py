@@ -63,6 +63,8 @@ class Matcher:
             return self._unfolded(pattern, node, env)
         if type(pattern) is not type(node) and type(node) not in _CHANGING:
             return iter(())
+        if isinstance(pattern, ast.Attribute) and isinstance(node, ast.Attribute) and _other_name(pattern, node):
+            return iter(())
         if self.respell is None or type(node) in _FIXED:
             return self._as_written(pattern, node, env)
         return self._in_any_spelling(pattern, node, env, self.respell)
@@ -210,6 +212,11 @@ class Matcher:
             pairs = [pair for pair in zip(want, have) if pair[0] != pair[1]]  # equal are only names and gaps, no nodes
             if all(isinstance(item, ast.AST) for pair in pairs for item in pair):
                 yield from self._pairs(pairs, env)
+
+
+def _other_name(pattern: ast.Attribute, node: ast.Attribute) -> bool:
+    """Whether two attributes have different names; in its other spelling, an attribute is a plain name."""
+    return pattern.attr != node.attr and not is_hole(pattern.attr)
 
 
 def _takes_several(pattern: ast.AST, node: ast.AST) -> bool:

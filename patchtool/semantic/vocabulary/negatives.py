@@ -12,7 +12,7 @@ from patchtool.semantic.matching.analysis import ScopeAnalysis
 from patchtool.semantic.matching.match import bound_identifiers, bound_nodes
 from patchtool.semantic.matching.observation import looked_at
 from patchtool.semantic.matching.rows import Rows, rows_of
-from patchtool.semantic.matching.storage import changed_in_place, storage
+from patchtool.semantic.matching.storage import CHANGING, changed_in_place, storage
 from patchtool.semantic.matching.template import is_hole, template
 from patchtool.semantic.matching.unify import Bindings, same
 
@@ -43,8 +43,9 @@ class Never(NamedTuple):
         ignored = _ids(known)
         wanted = template(self.pattern).root
         target = _written_target(wanted, env)
+        kinds = {type(wanted)} if target is None else {type(wanted), type(target), *CHANGING}
         for node in analysis.nodes:
-            if id(node) in ignored:
+            if type(node) not in kinds or id(node) in ignored:
                 continue
             matched = type(node) is type(wanted) and analysis.matcher.matches(wanted, node, env)
             matched = matched and not _is_only_named(analysis, node, ignored)
