@@ -111,14 +111,22 @@ def _renamed(old: Sequence[Item], new: Sequence[Item]) -> dict[int, int]:
 
 @lru_cache(maxsize=KEPT)
 def _is_like(one: str, other: str) -> bool:
-    """Whether two definitions have most of their words in common; where their lines tell it, few words are counted."""
+    """Whether two definitions have most of their words in common; where lines tell it, words are not compared."""
     ours, theirs = (Counter(line.strip() for line in text.split("\n")) for text in (one, other))
-    del ours[""], theirs[""]
-    common = 2 * (ours & theirs).total()  # lines, each of one word at least
-    differ = "\n".join([*(ours - theirs).elements(), *(theirs - ours).elements()])
-    return (
-        common >= SIMILAR * (common + sum(words_of(differ).values())) or dice(*map(words_of, (one, other))) >= SIMILAR
-    )
+    equal, *own = (_word_count(side) for side in (ours & theirs, ours - theirs, theirs - ours))
+    total = 2 * equal + sum(own)
+    if 2 * equal >= SIMILAR * total:
+        return True
+    return 2 * (equal + min(own)) >= SIMILAR * total and dice(words_of(one), words_of(other)) >= SIMILAR
+
+
+def _word_count(lines: Mapping[str, int]) -> int:
+    return sum(_words_in(line) * count for line, count in lines.items())
+
+
+@lru_cache(maxsize=1 << 16)
+def _words_in(line: str) -> int:
+    return sum(words_of(line).values())
 
 
 def _same_meaning(old: Sequence[Item], new: Sequence[Item], ours: range, theirs: range) -> dict[int, int]:

@@ -211,6 +211,7 @@ def _chunk(text: str, is_first: bool, indent: str = "", owner: str = "") -> Chun
     return Chunk(text, is_first=is_first, indent=indent, owner=owner)
 
 
+@lru_cache(maxsize=64)
 def chunks_of(data: bytes) -> Sequence[Chunk]:
     """Parse a file.
 

@@ -13,6 +13,7 @@ from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from patchtool.textual.chunks import KEPT, NotStructural, chunks_of
+from patchtool.textual.shape import nodes_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -28,6 +29,10 @@ _POSTPONED = re.compile(r"^from __future__ import annotations$", re.MULTILINE)
 """With this, Python's own table leaves the names in annotations out."""
 _REGISTER = frozenset(
     {"command", "delete", "get", "head", "options", "patch", "post", "put", "register", "route", "websocket"}
+)
+_TELLING = frozenset(
+    {ast.arg, ast.AnnAssign, ast.Dict, ast.List, ast.Set, ast.Call}
+    | {ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef}
 )
 _Found = TypeVar("_Found", bound=tuple[str, ...])
 _KNOWN = _MODULE_NAMES | frozenset(dir(builtins))
@@ -169,7 +174,7 @@ def _definitions_of(chunk: Chunk) -> Sequence[tuple[str, ...]]:
 def _entries_of(chunk: Chunk) -> Sequence[tuple[str, str]]:
     return [
         *(("the name", name) for statement in chunk.body if not chunk.frame for name in _assigned(statement)),
-        *_entries(node for statement in chunk.body for node in ast.walk(statement)),
+        *_entries(_telling_nodes(chunk)),
     ]
 
 
@@ -260,12 +265,18 @@ def _names_of(chunk: Chunk) -> _Names:
                 bound.add(symbol.get_name())
             if symbol.is_referenced() and (table is top or symbol.is_global()):
                 read.add(symbol.get_name())
-    return _Names(frozenset(read | set(_quoted(chunk.body))), frozenset(bound))
+    return _Names(frozenset(read | set(_quoted(_telling_nodes(chunk)))), frozenset(bound))
 
 
-def _quoted(body: Iterable[ast.stmt]) -> Iterator[str]:
+@lru_cache(maxsize=KEPT)
+def _telling_nodes(chunk: Chunk) -> Sequence[ast.AST]:
+    """The nodes of a chunk that have annotations, or of which there may be one only."""
+    return [node for node in nodes_of(chunk.body) if type(node) in _TELLING]
+
+
+def _quoted(nodes: Iterable[ast.AST]) -> Iterator[str]:
     """The names in annotations that are written as strings."""
-    for node in (node for statement in body for node in ast.walk(statement)):
+    for node in nodes:
         for annotation in (getattr(node, "annotation", None), getattr(node, "returns", None)):
             for part in ast.walk(annotation) if isinstance(annotation, ast.expr) else ():
                 if isinstance(part, ast.Constant) and isinstance(part.value, str):

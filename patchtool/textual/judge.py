@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from patchtool.textual.edits import APPLIED, CONFLICT, COSMETIC, LANDED, Edit, Hunk
@@ -25,7 +26,11 @@ class Counts:
 
     def __init__(self, v: Versions) -> None:
         self.versions = v
-        self.names = {name for item in v.base for name in item.names}
+
+    @cached_property
+    def names(self) -> set[str]:
+        """The names that are in the base."""
+        return {name for item in self.versions.base for name in item.names}
 
     def of(self, item: Item) -> tuple[int, int, int]:
         """Count what an item says in base, patched and target; only items of its form can say it."""

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
+from functools import lru_cache
 from typing import TYPE_CHECKING
+
+from patchtool.textual.chunks import KEPT
 
 if TYPE_CHECKING:
     from patchtool.textual.items import Item
@@ -33,6 +36,10 @@ def _nodes(value: object) -> list[ast.AST]:
     return [each for each in (value if isinstance(value, list) else [value]) if isinstance(each, ast.AST)]
 
 
+def _children(node: ast.AST) -> list[ast.AST]:
+    return [each for value in node.__dict__.values() for each in _nodes(value)]
+
+
 class LocalNames:
     """The names that a function binds.
 
@@ -47,7 +54,7 @@ class LocalNames:
     def __init__(self, function: ast.AST) -> None:
         self.stores: Counter[str] = Counter()
         outer: set[str] = set()
-        stack = [*ast.iter_child_nodes(function)]
+        stack = _children(function)
         while stack:
             node = stack.pop()
             if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
@@ -63,5 +70,11 @@ class LocalNames:
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
                 self.stores[node.name] += 1
             elif not isinstance(node, ast.Lambda | ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp):
-                stack += ast.iter_child_nodes(node)
+                stack += _children(node)
         self.local = {*self.stores} - outer
+
+
+@lru_cache(maxsize=KEPT)
+def local_names(function: ast.AST) -> LocalNames:
+    """Tell the names that a function binds; a function that is in several files is read once."""
+    return LocalNames(function)

@@ -24,10 +24,8 @@ def missing_member(base: Source, patched: Source, target: Source, result: Source
         target: The file that the patch is carried to.
         result: What came of it.
     """
-    used = [Counter(_MEMBER.findall(source.text)) for source in (base, patched, target, result)]
-    for ours, theirs, other in ((used[1], patched, target), (used[2], target, patched)):
-        anew = [name for name in ours if ours[name] > used[0][name] and used[3][name]]
-        candidates = [name for name in anew if name not in _words(other.text)]
+    for theirs, other in ((patched, target), (target, patched)):
+        candidates = [n for n in _used_anew(base, theirs) if not _has_word(other, n) and _uses(result, n)]
         if not candidates:
             continue
         known, left = _defined(base), _defined(result)
@@ -37,8 +35,21 @@ def missing_member(base: Source, patched: Source, target: Source, result: Source
     return None
 
 
-def _words(text: str) -> set[str]:
-    return set(re.findall(r"\w+", text))
+def _used_anew(before: Source, after: Source) -> Counter[str]:
+    """The members that a file uses more often than another one: lines that both have tell nothing."""
+    lines = Counter(before.lines), Counter(after.lines)
+    more, less = (
+        Counter(_MEMBER.findall("".join(side.elements()))) for side in (lines[1] - lines[0], lines[0] - lines[1])
+    )
+    return more - less
+
+
+def _uses(source: Source, name: str) -> bool:
+    return re.search(rf"\b(?:self|cls)\.{name}\b", source.text) is not None
+
+
+def _has_word(source: Source, name: str) -> bool:
+    return name in source.text and re.search(rf"\b{name}\b", source.text) is not None
 
 
 def _defined(source: Source) -> set[str]:

@@ -15,7 +15,7 @@ from patchtool.textual.align import aligned, dice
 from patchtool.textual.effects import commute, writes
 from patchtool.textual.guards import Complaint
 from patchtool.textual.items import Item
-from patchtool.textual.local_names import HEADERS, LocalNames, read_names
+from patchtool.textual.local_names import HEADERS, local_names, read_names
 from patchtool.textual.members import missing_member
 from patchtool.textual.shape import Shape
 from patchtool.textual.source import Source
@@ -296,7 +296,7 @@ class _Scope:
         """Look for names of what the patch adds that mean something else in the result."""
         if self._definitions is None or not all(item.form == "def" for item in self._definitions):
             return None
-        base, patched, target, result = (LocalNames(item.nodes_only[0]) for item in self._definitions)
+        base, patched, target, result = (local_names(item.nodes_only[0]) for item in self._definitions)
         for name in sorted((patched.local - base.local) & (target.local - base.local)):
             if result.stores[name] > target.stores[name]:
                 return Complaint("name-taken", f"upstream has a `{name}` of its own in {self._name}")

@@ -52,8 +52,9 @@ def merge_python(base: Source, patched: Source, target: Source) -> PythonMerge:
     merge, merger = _merged(base, patched, target)
     if summary(merge.hunks) in {LANDED, APPLIED} and merge.complaint is None:
         return merge
+    similar = [each for each in merger.similar if any(_is_open(hunk, each.scope) for hunk in merge.hunks)]
     for variables_only in (True, False):
-        renamed = renamed_names(merger.similar, merger.versions, variables_only=variables_only)
+        renamed = renamed_names(similar, merger.versions, variables_only=variables_only)
         renamed = [each for each in renamed if any(_has_name(hunk, each) for hunk in merge.hunks)]
         if not renamed:
             continue
@@ -69,11 +70,14 @@ def merge_python(base: Source, patched: Source, target: Source) -> PythonMerge:
     return merge
 
 
+def _is_open(hunk: Hunk, scope: str) -> bool:
+    """Whether a hunk in a definition has not landed."""
+    return hunk.state not in {LANDED, COSMETIC} and f"{hunk.scope}.".startswith(f"{scope}." if scope else "")
+
+
 def _has_name(hunk: Hunk, renamed: Renamed) -> bool:
     """Whether a hunk that has not landed has a name that upstream changed in its definition."""
-    if hunk.state in {LANDED, COSMETIC} or not f"{hunk.scope}.".startswith(
-        f"{renamed.scope}." if renamed.scope else ""
-    ):
+    if not _is_open(hunk, renamed.scope):
         return False
     items = [item for edit in hunk.edits for item in (*edit.old, *edit.new)]
     return any(not renamed.names.keys().isdisjoint(item.names) for item in items)

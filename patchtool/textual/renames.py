@@ -6,14 +6,16 @@ import ast
 import io
 import tokenize
 from collections import Counter
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from patchtool.textual.chunks import KEPT
 from patchtool.textual.diff import matches
 from patchtool.textual.source import Source
 from patchtool.textual.tokens import NoMerge, tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from patchtool.textual.items import Item, Versions
 
@@ -66,16 +68,24 @@ def renamed_names(
     return found
 
 
-def _substituted(base: Item, target: Item) -> Iterable[tuple[str, str]]:
+def _substituted(base: Item, target: Item) -> Sequence[tuple[str, str]]:
+    return [] if base.names == target.names else _substitutions("".join(base.lines), "".join(target.lines))
+
+
+@lru_cache(maxsize=KEPT)
+def _substitutions(before: str, after: str) -> Sequence[tuple[str, str]]:
+    """The names of a statement that stand alone between what is equal in both of its versions."""
     try:
-        old, new = ([t.text for t in tokens("".join(i.lines))[0]] for i in (base, target))
+        old, new = ([t.text for t in tokens(text)[0]] for text in (before, after))
     except NoMerge:
-        return
+        return []
+    found = []
     last = (-1, -1)
     for i, j in [*matches(old, new), (len(old), len(new))]:
         if i - last[0] == 2 == j - last[1] and old[i - 1].isidentifier() and new[j - 1].isidentifier():
-            yield old[i - 1], new[j - 1]
+            found.append((old[i - 1], new[j - 1]))
         last = (i, j)
+    return found
 
 
 def _variables(items: Sequence[Item]) -> set[str]:

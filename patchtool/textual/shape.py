@@ -5,9 +5,12 @@ from __future__ import annotations
 import ast
 import inspect
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from patchtool.textual.annotations import plain
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 Shape = Any
 """Nested tuples of strings; equal for code that differs in white space, quotes, parentheses, trailing commas, comments,
@@ -71,6 +74,18 @@ def header_shape(node: ast.AST, names: dict[str, str] | None = None) -> Shape:
         return shape(node, names)
     fields = [f for f in node._fields if f not in _SKIPPED | _BLOCKS]
     return (type(node).__name__, *(_part(getattr(node, f, None), names) for f in fields))
+
+
+def nodes_of(roots: Iterable[ast.AST]) -> list[ast.AST]:
+    """List all nodes under some, in the order of ``ast.walk``, at a fraction of its time."""
+    found = list(roots)
+    for node in found:  # which grows
+        for value in node.__dict__.values():
+            if isinstance(value, list):
+                found += [each for each in value if isinstance(each, ast.AST)]
+            elif isinstance(value, ast.AST) and not isinstance(value, ast.expr_context):
+                found.append(value)
+    return found
 
 
 def is_documentation(node: ast.AST) -> bool:
