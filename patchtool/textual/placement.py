@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
-from patchtool.textual.align import aligned, dice
+from patchtool.textual.align import aligned, assigned, dice
 from patchtool.textual.effects import commute, writes
 from patchtool.textual.guards import Complaint
 from patchtool.textual.items import Item
@@ -287,8 +287,9 @@ class _Scope:
         ):
             return None
         known = {item.key for item in self._base.items}
+        plain = {assigned(item) for item in self._result.items if item.form == "Assign"}
         for item in self._patched.items:
-            if item.form == "Assign" and item.key not in known and not self._result.often(item):
+            if item.form == "Assign" and item.key not in known and assigned(item) not in plain:
                 return Complaint("annotated", f"upstream has `{item.brief}` in another form")
         return None
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from patchtool.textual.edits import COSMETIC, Edit
 from patchtool.textual.effects import commute, rivals
+from patchtool.textual.extended import extends
 from patchtool.textual.gap import Gap, deep_keys, gone, says_same
 from patchtool.textual.renames import same_but_variables
 
@@ -101,7 +102,11 @@ def _in_place(gap: Gap) -> bool:
     kept = [i for i in range(gap.s.o0, gap.s.o1) if i in gap.to_patched]
     if any(_differs(gap.v.base[i], gap.v.patched[gap.to_patched[i]]) for i in kept):
         return False
-    return any(says_same(ours, theirs[at : at + len(ours)]) for at in range(len(theirs) - len(ours) + 1))
+    runs = (theirs[at : at + len(ours)] for at in range(len(theirs) - len(ours) + 1))
+    return any(
+        says_same(ours, run) or all(says_same([o], [t]) or extends(t, o, gap.v) for o, t in zip(ours, run))
+        for run in runs
+    )
 
 
 def _deletion(gap: Gap, edit: Edit) -> Edit:

@@ -51,7 +51,7 @@ def test_what_a_release_changes_landed_in_those_after_it_and_in_none_before(
     assert found["right"] > found["refused"], found
 
 
-@pytest.mark.parametrize("name", ["gunicorn", "tornado", "urllib3", "werkzeug"])
+@pytest.mark.parametrize("name", ["glance", "gunicorn", "swift", "tornado", "urllib3", "waitress", "werkzeug"])
 def test_no_verdict_on_a_real_series_is_wrong(name: str, test_cache: Path) -> None:
     cache = test_cache / "series"
     if not (cache / "repositories" / name / ".git" / "ready").exists():
