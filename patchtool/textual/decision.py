@@ -12,9 +12,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 _TEST_FOLDERS = frozenset({"test", "tests", "testing"})
-_DOCUMENT_FOLDERS = frozenset({"doc", "docs", "documentation", "changelog", "changelogs", "changes", "news"})
+_DOCUMENTATION = frozenset({"doc", "docs", "documentation"})
+_DOCUMENT_FOLDERS = _DOCUMENTATION | frozenset(
+    {"changelog", "changelogs", "changes", "news"}
+    # Fragments of a changelog, which a release collects: of towncrier, reno, scriv and their like.
+    | {"newsfragments", "newsfragment", "changelog.d", "changelog_entries", "changes.d", "news.d", "upcoming_changes"}
+    | {"next_release", "releasenotes", "release-notes", "release_notes", "whatsnew"}
+)
 _DOCUMENT_NAMES = ("changelog", "changes", "news", "authors", "readme", "history", "contributors")
 _DOCUMENT_SUFFIXES = (".md", ".rst", ".txt")
+_CODE_SUFFIXES = (".py", ".pyi", ".pyx", ".c", ".cc", ".cpp", ".cu", ".cuh", ".h", ".hpp", ".js", ".ts", ".rs", ".go")
 _FAILED = (CarryOutcome.CONFLICT, CarryOutcome.OBSOLETE)
 
 
@@ -48,8 +55,9 @@ def role(path: str) -> Role:
         return Role.TEST
     if name.startswith("requirements"):
         return Role.CODE
-    named = name.startswith(_DOCUMENT_NAMES) and not name.endswith(".py")
-    if named or name.endswith(_DOCUMENT_SUFFIXES) or _DOCUMENT_FOLDERS & set(folders):
+    if name.endswith(_CODE_SUFFIXES):  # such as a package of the name, unless all of the folder is documentation
+        return Role.DOCUMENT if _DOCUMENTATION & set(folders[:1]) else Role.CODE
+    if name.startswith(_DOCUMENT_NAMES) or name.endswith(_DOCUMENT_SUFFIXES) or _DOCUMENT_FOLDERS & set(folders):
         return Role.DOCUMENT
     return Role.CODE
 

@@ -27,10 +27,10 @@ def extends(theirs: Item, ours: Item, versions: Versions) -> bool:
         ours: A statement that the patch adds.
         versions: All items of the definition that both are in.
     """
-    values = _collection(ours), _collection(theirs)
-    if values[0] is None or values[1] is None:
+    own, other = _collection(ours), _collection(theirs)
+    if own is None or other is None:
         return False
-    (before, known), (after, elements) = values
+    (before, known), (after, elements) = own, other
     if before != after or not _FEWEST <= len(known) < len(elements):
         return False
     if [shape(each) for each in known] != [shape(each) for each in elements[: len(known)]]:

@@ -21,6 +21,14 @@ LANDED, MERGED, CONFLICT = CarryOutcome.LANDED, CarryOutcome.MERGED, CarryOutcom
         ("requirements.txt", Role.CODE),
         ("pkg/changes.py", Role.CODE),
         ("pkg/contest.py", Role.CODE),
+        ("src/twisted/web/newsfragments/11716.bugfix", Role.DOCUMENT),
+        ("releasenotes/notes/fix-1.yaml", Role.DOCUMENT),
+        ("changelog.d/12.added", Role.DOCUMENT),
+        ("docs/conf.py", Role.DOCUMENT),
+        ("app/news/views.py", Role.CODE),
+        ("app/docs/views.py", Role.CODE),
+        ("app/release_notes/__init__.py", Role.CODE),
+        ("kernels/changes/scan.cu", Role.CODE),
     ],
 )
 def test_the_role_of_a_file(path: str, expected: Role) -> None:
