@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from patchtool import DISTRIBUTION
 from patchtool.matrix.running.channel import Channel
+from patchtool.matrix.running.huge_pages import use_huge_pages
 from patchtool.matrix.running.own_time import OwnTime
 
 if TYPE_CHECKING:
@@ -142,6 +143,7 @@ def _preload(setup: Message) -> None:
 
     preload_upstream(setup["drives"])
     gc.freeze()  # a collection in a fork would copy every page
+    use_huge_pages()
 
 
 def _prepare_overlay(setup: Message) -> None:
