@@ -128,7 +128,8 @@ def _to_tree(session: Session, folder: Path, options: ApplyOptions) -> Report:
         )
     looked = render_on_worktree(session, worktree, only=options.only, skip=options.skip)
     complete = looked.series is not None and looked.series.complete
-    if looked.series and not complete and not options.dry_run and adopt_series(session, worktree, looked.series):
+    every = None if options.only or options.skip else looked.series
+    if looked.series and not complete and not options.dry_run and adopt_series(session, worktree, every):
         session.remarks.append(ADOPTED)
         worktree = open_recovered(session, folder)[0]
         looked = render_on_worktree(session, worktree, only=options.only, skip=options.skip)

@@ -48,10 +48,9 @@ def _on_tree(session: Session, folder: Path, running: Running | None = None) -> 
     worktree = open_read_only(session, folder)
     looked = look_at_worktree(session, worktree)
     rendering, answer = looked.rendering, answer_for(session, folder, worktree, looked, running)
-    other = ExitCode.FINDINGS if rendering.on_other_bytes else ExitCode.OK
     return Report(
         "status",
-        max(rendering.exit_code, answer.exit_code, other),
+        answer.exit_code,
         worktree_report(worktree),
         patches=rendering.patches,
         headline=answer.sentence,

@@ -9,7 +9,7 @@ from patchtool.adapters.worktree import unapply as restore
 from patchtool.domain.report import OutputTree, Report
 from patchtool.workflow.session import Session
 from patchtool.workflow.tree_base import upstream_of_record
-from patchtool.workflow.worktrees import ADOPTED, adopt_series, open_recovered
+from patchtool.workflow.worktrees import ADOPTED, adopt_to_unapply, open_recovered
 
 _DROPPED = ("the record of an earlier run was dropped: its series is not here any more",)
 
@@ -22,7 +22,7 @@ def unapply(session: Session, folder: Path) -> Report:
         folder: The folder that the series was applied to.
     """
     worktree, recovered = open_recovered(session, folder, place=False)
-    if read_applied(worktree) is None and adopt_series(session, worktree):
+    if read_applied(worktree) is None and adopt_to_unapply(session, worktree):
         session.remarks.append(ADOPTED)
         recovered = True
     applied = read_applied(worktree)

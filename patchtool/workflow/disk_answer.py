@@ -16,6 +16,7 @@ from patchtool.domain.patch import PatchReport
 from patchtool.domain.release import Release
 from patchtool.domain.state import DiskState
 from patchtool.workflow.commits import branch_name
+from patchtool.workflow.rendering import Rendering
 from patchtool.workflow.session import Session
 from patchtool.workflow.worktrees import RenderedWorktree
 
@@ -39,7 +40,7 @@ class DiskAnswer(NamedTuple):
         name: What the answer is about, for the start of a sentence.
         worktree: The folder, opened.
         pin: The release that the series is for.
-        patches: The series, with what every patch is on disk.
+        rendering: The series, with what every patch is on disk.
         left: Names of patches that an earlier run applied and that are not in the series any more.
         shadows: What runs instead of the files.
         way_back: The command that undoes an edit of a file that was patched, if there is one.
@@ -51,7 +52,7 @@ class DiskAnswer(NamedTuple):
     name: str
     worktree: Worktree
     pin: Release
-    patches: tuple[PatchReport, ...]
+    rendering: Rendering
     left: tuple[str, ...] = ()
     shadows: tuple[Shadow, ...] = ()
     way_back: str = ""
@@ -59,10 +60,21 @@ class DiskAnswer(NamedTuple):
     branch_in_the_way: str = ""
 
     @property
-    def exit_code(self) -> ExitCode:
+    def patches(self) -> tuple[PatchReport, ...]:
+        """The series."""
+        return self.rendering.patches
+
+    @property
+    def fixed(self) -> ExitCode:
         """0 where the folder has every fix and that is what runs, 1 where it does not, 3 where it cannot."""
         codes = [patch.on_disk.state.exit_code for patch in self.patches if patch.on_disk]
         return max([*codes, ExitCode.FINDINGS if self.left or self.shadows else ExitCode.OK])
+
+    @property
+    def exit_code(self) -> ExitCode:
+        """The same, or 1 for what is told of the series on the release: drift, a dispute, proofs on other bytes."""
+        proven = ExitCode.FINDINGS if self.rendering.on_other_bytes else ExitCode.OK
+        return max(self.fixed, self.rendering.exit_code, proven)
 
     @property
     def next(self) -> str | None:
@@ -70,6 +82,8 @@ class DiskAnswer(NamedTuple):
         by_state = self._by_state()
         tree = quote(str(self.folder))
         for state in _WORST_FIRST[:5]:
+            if state in by_state and self.way_back:
+                return self.way_back
             if state in by_state:
                 return f"patchtool explain {by_state[state][0]} --tree {tree}"
         release = self.worktree.release
@@ -77,13 +91,19 @@ class DiskAnswer(NamedTuple):
         if bytecode and not any(state in by_state for state in _WORST_FIRST):
             return f"rm -- {' '.join(quote(name) for name in bytecode)}"
         if not self.left and not any(state in by_state for state in _WORST_FIRST):
-            return None
+            return self._review(tree)
         if self.way_back:
             return self.way_back
         if release is not None and release != self.pin:
             return f"patchtool rebase --to {release}"
         option = "" if self.commits else " --no-commit"
         return self.branch_in_the_way or f"patchtool apply --tree {tree}{option}"
+
+    def _review(self, tree: str) -> str | None:
+        """What leads on where every fix is there, and something else is told."""
+        if told := next((patch.info.name for patch in self.patches if patch.exit_code), None):
+            return f"patchtool explain {told} --tree {tree}"
+        return f"patchtool test --tree {tree}" if self.rendering.on_other_bytes else None
 
     @property
     def sentence(self) -> str:
@@ -101,7 +121,7 @@ class DiskAnswer(NamedTuple):
         return {
             "path": str(self.folder),
             "package": str(self.worktree.package),
-            "has_fixes": self.exit_code is ExitCode.OK,
+            "has_fixes": self.fixed is ExitCode.OK,
             "left": list(self.left),
             "shadowed": [{"path": s.path, "by": str(s.by) if s.by else None, "detail": s.detail} for s in self.shadows],
             "next": self.next,
@@ -147,7 +167,7 @@ def answer_for(
         name,
         worktree,
         session.project.pin.release,
-        looked.rendering.patches,
+        looked.rendering,
         tuple(series.left) if series else (),
         tuple(shadows),
         way_back=series.base.way_back if series else "",

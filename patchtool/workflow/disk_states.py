@@ -12,7 +12,7 @@ from patchtool.domain.patch import Judgement, OnDisk, PatchInfo, PatchReport
 from patchtool.domain.state import DiskState, State
 from patchtool.workflow.rendering import Rendering, render
 from patchtool.workflow.session import Session
-from patchtool.workflow.tree_base import TreeBase, locked_ids, release_base
+from patchtool.workflow.tree_base import TreeBase, locked_ids, release_base, restoring
 
 _OTHERWISE = {
     State.LANDED: DiskState.LANDED,
@@ -24,9 +24,12 @@ _OTHERWISE = {
     State.CRASHED: DiskState.CRASHED,
 }
 _IN_EFFECT = (State.LANDED, State.PARTIAL)
+_FAILED = (State.CONFLICT, State.AMBIGUOUS)
 
 
-def series_on_disk(session: Session, worktree: Worktree, base: TreeBase, patches: Sequence[PatchInfo]) -> SeriesOnDisk:
+def series_on_disk(
+    session: Session, worktree: Worktree, base: TreeBase, patches: Sequence[PatchInfo], *, fetch: bool = False
+) -> SeriesOnDisk:
     """Judge the series on a folder as it is.
 
     Args:
@@ -34,6 +37,10 @@ def series_on_disk(session: Session, worktree: Worktree, base: TreeBase, patches
         worktree: The folder.
         base: What a record says of it.
         patches: The series, with the locations and kinds that the lock has for the release.
+        fetch: Whether the release is fetched where only its files can tell whose code the folder has.
+
+    Raises:
+        EnvironmentFault: The release is to be fetched, and cannot be.
     """
     on_disk = render(patches, worktree, worktree.release, session.cache, progress=session.progress)
     if base.changed:
@@ -43,13 +50,23 @@ def series_on_disk(session: Session, worktree: Worktree, base: TreeBase, patches
     records = locked.patches if locked else {}
     landed = {name for name, record in records.items() if record.state == State.LANDED.value}
     held = {patch.info.name for patch in on_disk.patches if patch.judgement.state in _IN_EFFECT} - landed
-    if held:
-        found = release_base(session, worktree, {path for info in patches for path in info.targets})
+    failed = [patch for patch in on_disk.patches if patch.judgement.state in _FAILED]
+    if held or failed:
+        paths = {path for info in patches for path in info.targets}
+        found = release_base(session, worktree, paths, fetch=fetch and bool(held))
         if found is None:
-            return SeriesOnDisk(session, worktree, base, tuple(patches), on_disk, unknown=True)
+            return SeriesOnDisk(session, worktree, base, tuple(patches), on_disk, unknown=bool(held))
         release = render(patches, found.tree, worktree.release, session.cache, progress=session.progress)
+        only_here = [patch for patch in failed if release.patch(patch.info.name).judgement.state not in _FAILED]
+        files = (path for patch in only_here for path in patch.info.targets if path in found.changed)
+        path = next(files, None)
+        way_back = restoring(session, worktree, path) if path else ""
         if any(release.patch(name).judgement.state not in _IN_EFFECT for name in held):
-            return SeriesOnDisk(session, worktree, found._replace(notes=base.notes), tuple(patches), on_disk)
+            base = found._replace(notes=base.notes, way_back=way_back)
+        elif way_back:
+            base = base._replace(
+                notes=(*base.notes, f"{path} is not that of {worktree.release}, which this brings back: {way_back}")
+            )
     return SeriesOnDisk(session, worktree, base, tuple(patches), on_disk)
 
 
@@ -86,8 +103,27 @@ class SeriesOnDisk:
         return self._render([info for info in self.patches if info.name in self._exact])
 
     @property
+    def held(self) -> Rendering | None:
+        """The patches whose fix is on disk, where no record says so, beside other changes too; None without any."""
+        if self.base.recorded or not self.base.changed:
+            return None
+        changing = [patch for patch in self.without.patches if patch.judgement.contents]
+        infos = [patch.info for patch in changing if self._state(patch).state is DiskState.APPLIED]
+        return self._render(infos) if infos else None
+
+    @property
+    def applied_by_lock(self) -> bool:
+        """Whether the lock tells that something is applied, where the release's files are not known."""
+        return self.unknown and any(
+            self._state(patch).state in (DiskState.APPLIED, DiskState.OUTDATED) for patch in self.on_disk.patches
+        )
+
+    @property
     def complete(self) -> bool:
         """Whether what is on disk is exactly the whole series, but for what the person committed on top of it."""
+        if self.unknown:
+            states = [self._state(patch) for patch in self.on_disk.patches]
+            return self.applied_by_lock and all(each.state.has_fix and not each.reason for each in states)
         changing = {patch.info.name: patch for patch in self.without.patches if patch.judgement.contents}
         if not changing or self._exact == changing.keys():
             return bool(changing)
@@ -186,6 +222,8 @@ class SeriesOnDisk:
         missing = [path for path in paths if path not in self.base.changed]
         if missing == paths:
             return OnDisk(DiskState.NOT_APPLIED)
+        if recorded is None and now.state in _FAILED:
+            return OnDisk(_OTHERWISE[now.state], now.reason, now.detail)
         if recorded is None:
             return OnDisk(DiskState.APPLIED if holds else DiskState.NOT_APPLIED)
         if older:

@@ -15,6 +15,7 @@ from patchtool.adapters.git.repository import Repository
 from patchtool.adapters.worktree import Applied, AppliedState, Worktree, applied_state, read_applied, read_originals
 from patchtool.adapters.worktree.committed import changed_since, files_below
 from patchtool.domain.lock import LockedRelease
+from patchtool.domain.objects import MISSING
 from patchtool.domain.ports import Tree
 from patchtool.workflow.rendering import OverlayTree
 from patchtool.workflow.session import Session
@@ -127,15 +128,25 @@ def upstream_of_record(session: Session, worktree: Worktree, applied: Applied) -
     return _NONE if holds else upstream_ids(session, worktree, state.files)
 
 
-def release_base(session: Session, worktree: Worktree, paths: Iterable[str]) -> TreeBase | None:
-    """The folder with those of the files that differ taken from the store's release; None where it has no such release.
+def release_base(session: Session, worktree: Worktree, paths: Iterable[str], *, fetch: bool = False) -> TreeBase | None:
+    """The folder with those of the files that differ taken from the release; None where the store has no such release.
 
     Args:
         session: The run.
         worktree: The folder.
         paths: The files that the series may change.
+        fetch: Whether a release that the store lacks is fetched.
+
+    Raises:
+        EnvironmentFault: It is to be fetched, and cannot be.
+        InputError: It is to be fetched, and there is no such release.
     """
-    stored = session.store.release(worktree.release) if worktree.release else None
+    release, pin = worktree.release, session.project.pin
+    stored = session.store.release(release) if release else None
+    if stored is None and release and fetch:
+        from patchtool.workflow.releases import ensure_release  # late: most folders have a record, or their release
+
+        stored = ensure_release(session, release, pin.hashes if release == pin.release else None)
     if stored is None:
         return None
     tree, wanted = session.store.tree(stored.commit), list(paths)
@@ -143,6 +154,23 @@ def release_base(session: Session, worktree: Worktree, paths: Iterable[str]) -> 
     differing = [path for path in wanted if there.get(path) != upstream.get(path)]
     contents = {path: tree.read(path) for path in differing}
     return TreeBase(OverlayTree(worktree, contents), changed=dict.fromkeys(differing, False))
+
+
+def restoring(session: Session, worktree: Worktree, path: str) -> str:
+    """The command that gives a file the bytes of HEAD, where it differs from them, or of the release in the store.
+
+    Args:
+        session: The run.
+        worktree: The folder, of a release in the store.
+        path: A file that the release has.
+    """
+    if worktree.checkout and Repository(worktree.checkout).changed_paths([name := worktree.in_repository(path)]):
+        root = quote(str(worktree.root))
+        return f"git -C {root} restore --source=HEAD --staged --worktree -- {quote(name)}"
+    stored = session.store.release(worktree.release) if worktree.release else None
+    blob = session.store.tree(stored.commit).blob_ids([path]).get(path, MISSING) if stored else MISSING
+    file, store = quote(str(worktree.on_disk(path))), quote(str(session.store.path))
+    return f"mv {file} {file}.edited && git -C {store} cat-file blob {blob} > {file}"
 
 
 def upstream_ids(session: Session, worktree: Worktree, paths: Iterable[str]) -> Mapping[str, str]:

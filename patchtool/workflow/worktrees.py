@@ -7,13 +7,15 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from shlex import quote
 from typing import NamedTuple
 
 from patchtool.adapters.git.repository import Repository
 from patchtool.adapters.worktree import Worktree, adopt, open_worktree, recover
 from patchtool.adapters.worktree.file_ids import FileIds
 from patchtool.adapters.worktree.journal import Journal
-from patchtool.domain.errors import RefusedError
+from patchtool.adapters.worktree.ownership import foreign
+from patchtool.domain.errors import EnvironmentFault, InputError, RefusedError
 from patchtool.domain.patch import PatchInfo
 from patchtool.domain.ports import Tree
 from patchtool.domain.release import Release
@@ -105,9 +107,18 @@ def render_on_worktree(
     patches, base = select_patches(session.project.patches, only, skip), recorded_base(session, worktree)
     if base.changed and not base.committed:
         return _rendered(session, worktree, base, patches)
-    series = series_on_disk(session, worktree, base, _located(session, worktree, patches))
+    located = _located(session, worktree, patches)
+    series = series_on_disk(session, worktree, base, located)
+    part = len(patches) < len(session.project.patches)
+    if series.unknown and session.cache_writes and (part or not series.complete):
+        try:
+            series = series_on_disk(session, worktree, base, located, fetch=True)
+        except (EnvironmentFault, InputError):  # not here, or in no index
+            if series.applied_by_lock:
+                raise  # what is there of the series would be taken for upstream's
     if series.complete:
-        return _rendered(session, worktree, series.base, patches, series)
+        found = _rendered(session, worktree, series.base, patches, series)
+        return _with_states(found, series) if series.unknown else found
     if base.committed:
         onto = (worktree.branch or "").removeprefix("refs/heads/")
         exchange = f"; or exchange them: patchtool apply --tree {worktree.root} --onto {onto} --replace" if onto else ""
@@ -133,23 +144,66 @@ def adopt_series(session: Session, worktree: Worktree, series: SeriesOnDisk | No
     Args:
         session: The run.
         worktree: The folder.
-        series: What the patches are on disk, if that was found out before.
+        series: What all patches are on disk, if that was found out before.
 
     Returns:
         Whether something was recorded. Commits are not: git has them.
     """
     if series is None:
-        base = recorded_base(session, worktree)
-        if base.changed:
-            return False
-        series = series_on_disk(session, worktree, base, _located(session, worktree, session.project.patches))
-    found, base = series.recognised, series.base
-    if found is None or base.committed or not _is_uncommitted(worktree, base.changed):
+        patches = _located(session, worktree, session.project.patches)
+        series = series_on_disk(session, worktree, recorded_base(session, worktree), patches)
+    found = series.recognised
+    if found is None or series.base.committed or not _is_uncommitted(worktree, found.contents):
         return False
-    originals = {path: base.tree.read(path) for path in base.changed}
-    release = (worktree.release or session.project.pin.release).slug
-    adopt(worktree, patch_commits(found), originals, release=release, lock_timeout=session.lock_timeout)
+    _adopt(session, worktree, series, found)
     return True
+
+
+def adopt_to_unapply(session: Session, worktree: Worktree) -> bool:
+    """Record what is applied in a folder that has no record, so that it can be taken out; edits may be beside it.
+
+    Args:
+        session: The run.
+        worktree: The folder, which need not be placed.
+
+    Returns:
+        Whether something was recorded; if not, nothing of the series is in the folder's files.
+
+    Raises:
+        RefusedError: The series is in commits, or which release the folder is of is not known.
+        EnvironmentFault: The release is not in the store, and cannot be fetched.
+    """
+    worktree = _placed(session, worktree)
+    base = recorded_base(session, worktree)
+    if base.committed:
+        raise _in_commits(worktree, base)
+    patches = _located(session, worktree, session.project.patches)
+    series = series_on_disk(session, worktree, base, patches, fetch=True)
+    if series.unknown:
+        raise RefusedError(
+            f"whether the fixes in {worktree.root} are upstream's is not known: it does not say which release it is",
+            hint="restore its files from the release, if this tool has patched them elsewhere",
+        )
+    if found := series.recognised or series.held:
+        _adopt(session, worktree, series, found)
+    return found is not None
+
+
+def _in_commits(worktree: Worktree, base: TreeBase) -> RefusedError:
+    """Refuse to take commits out that no record of ours is about."""
+    why, series = foreign(worktree.state_dir), worktree.committed
+    record = f"the record of them is not acted on: {why}" if why else "no record of them is here"
+    hint = f"leave them: {base.way_back}"
+    if series and series.tip != worktree.head and not any(not unchanged for unchanged in base.changed.values()):
+        commits = " ".join(series.commits[::-1])
+        hint = f"git -C {quote(str(worktree.root))} revert --no-edit {commits}"
+    return RefusedError(f"the series is in the commits of {worktree.root}, and {record}", hint=hint)
+
+
+def _adopt(session: Session, worktree: Worktree, series: SeriesOnDisk, found: Rendering) -> None:
+    originals = {path: series.base.tree.read(path) for path in found.contents}
+    release = (worktree.release or session.project.pin.release).slug
+    adopt(worktree, patch_commits(found), originals, found.contents, release=release, lock_timeout=session.lock_timeout)
 
 
 def _is_uncommitted(worktree: Worktree, paths: Iterable[str]) -> bool:
@@ -161,7 +215,10 @@ def look_at_worktree(session: Session, worktree: Worktree) -> RenderedWorktree:
     """Judge what every patch of the series is in a worktree; nothing is written."""
     patches, base = session.project.patches, recorded_base(session, worktree)
     series = series_on_disk(session, worktree, base, _located(session, worktree, patches))
-    found = _rendered(session, worktree, series.base, patches, series)
+    return _with_states(_rendered(session, worktree, series.base, patches, series), series)
+
+
+def _with_states(found: RenderedWorktree, series: SeriesOnDisk) -> RenderedWorktree:
     return found._replace(rendering=found.rendering._replace(patches=series.reports(found.rendering)))
 
 
@@ -186,7 +243,11 @@ def _rendered(
         rendered = series.without if base.tree is series.base.tree else series.on_disk
     rendering = render_series(session, base.tree, release, patches, rendered=rendered)
     notes += [*_mismatches(session, rendering, release), *rendering.notes]
-    notes += proof_notes(rendering, f"patchtool test --tree {worktree.root}")
+    if series is not None and series.applied_by_lock:  # a proof is about the files without the series
+        rendering = rendering._replace(on_other_bytes=frozenset())
+        notes.append(f"proofs cannot be compared without {release} in the store: patchtool fetch {release}")
+    else:
+        notes += proof_notes(rendering, f"patchtool test --tree {quote(str(worktree.root))}")
     return RenderedWorktree(rendering._replace(notes=tuple(notes)), base.tree, base.upstream, series)
 
 

@@ -10,7 +10,6 @@ from patchtool.adapters.worktree.installed import RecordEntry, entry_of, record_
 from patchtool.adapters.worktree.journal import Journal
 from patchtool.adapters.worktree.locking import locked_worktree
 from patchtool.adapters.worktree.records import Applied, FileChange
-from patchtool.adapters.worktree.swap import disk_id
 from patchtool.domain.objects import MISSING, blob_id
 from patchtool.domain.text_patch import EXECUTABLE
 
@@ -27,16 +26,19 @@ def adopt(
     worktree: Worktree,
     commits: Sequence[PatchCommit],
     originals: Mapping[str, bytes | None],
+    contents: Mapping[str, bytes | None],
     *,
     release: str,
     lock_timeout: float = LOCK_TIMEOUT,
 ) -> None:
-    """Record that the files on disk are those of a series, so that it can be unapplied and replaced.
+    """Record that a series is in the files on disk, so that it can be unapplied and replaced.
 
     Args:
-        worktree: The worktree; its files are exactly what the commits make of the originals.
+        worktree: The worktree.
         commits: The series, in order.
         originals: The content of every file that it changes, before, as git stores it; None for one that it creates.
+        contents: The same with the series, None for one that it deletes; a file on disk that is another one counts as
+            edited since.
         release: For the record.
         lock_timeout: Seconds to wait for another run.
     """
@@ -45,20 +47,22 @@ def adopt(
         if journal.applied() or journal.pending():
             return
         crlf = current.line_endings({path: raw for path in originals if (raw := current.raw(path)) is not None})
-        on_disk = {
-            path: data.replace(b"\n", b"\r\n") if data is not None and path in crlf else data
-            for path, data in originals.items()
-        }
-        stored = current.blob_ids(originals)
-        entries = {path: _true_entry(current, path) for path in originals}
+        on_disk, patched = (
+            {
+                path: data.replace(b"\n", b"\r\n") if data is not None and path in crlf else data
+                for path, data in files.items()
+            }
+            for files in (originals, contents)
+        )
+        entries = {path: _true_entry(current, path, patched[path]) for path in originals}
         modes = final_modes(commits)
         files = tuple(
             FileChange(
                 path,
                 before=MISSING if original is None else blob_id(original),
-                after=stored.get(path, MISSING),
+                after=MISSING if (after := contents[path]) is None else blob_id(after),
                 disk_before="" if (before := on_disk[path]) is None else blob_id(before),
-                disk_after=disk_id(current, path),
+                disk_after="" if (there := patched[path]) is None else blob_id(there),
                 original=f"originals/{blob_id(before or b'')}",
                 mode=_without(modes.get(path, ""), permissions),
                 mode_after=permissions if path in modes else None,
@@ -70,7 +74,7 @@ def adopt(
         )
         patches = tuple((patch.trailer("Patchtool-Patch"), patch.trailer("Patchtool-Digest")) for patch in commits)
         found = Applied(release, digest(commits), patches, files, head=current.head, head_branch=current.branch)
-        copies = (*on_disk.values(), *map(current.raw, originals))
+        copies = (*on_disk.values(), *patched.values())
         journal.adopt(found, [data for data in copies if data is not None])
 
 
@@ -86,9 +90,9 @@ def _without(mode: str, permissions: int) -> int:
     return permissions & ~0o111 if mode == EXECUTABLE else permissions | (permissions & 0o444) >> 2
 
 
-def _true_entry(worktree: Worktree, path: str) -> RecordEntry:
-    """What the installer recorded for a file, if that is true."""
-    name, content = worktree.upstream.installed(path), worktree.raw(path)
+def _true_entry(worktree: Worktree, path: str, content: bytes | None) -> RecordEntry:
+    """What the installer's ``RECORD`` has for a file, if that is true of its content with the series."""
+    name = worktree.upstream.installed(path)
     entry = record_entries(worktree.base, worktree.upstream, {name}).get(name, RecordEntry())
     return entry if content is not None and entry.describes(content) else RecordEntry()
 

@@ -13,11 +13,12 @@ from patchtool.adapters.folders import open_in_real_folder
 from patchtool.adapters.git.checkout import discover
 from patchtool.adapters.worktree.blockers import READ_ONLY_HINT
 from patchtool.adapters.worktree.journal import Journal
-from patchtool.adapters.worktree.ownership import claim
+from patchtool.adapters.worktree.ownership import claim, make_room
 from patchtool.domain.errors import EnvironmentFault, RefusedError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
 
     from patchtool.adapters.worktree.worktree import Worktree
 
@@ -32,10 +33,10 @@ def locked_worktree(worktree: Worktree, timeout: float) -> Iterator[Worktree]:
     """
     journal = Journal(worktree.state_dir, worktree.upstream)
     try:
-        _claim(worktree, journal)
+        _prepare(worktree, journal, make_room)
         with locked(journal.lock, timeout, opener=open_in_real_folder):
             try:
-                _claim(worktree, journal)  # again: the run that had the lock may have removed the folder
+                _prepare(worktree, journal, claim)  # the run that had the lock may have removed the folder
                 yield reopen(worktree)
             except OSError as error:
                 raise _write_failed(worktree, error) from error
@@ -56,9 +57,9 @@ def reopen(worktree: Worktree) -> Worktree:
     return replace(worktree, checkout=discover(worktree.base)) if worktree.checkout else worktree
 
 
-def _claim(worktree: Worktree, journal: Journal) -> None:
+def _prepare(worktree: Worktree, journal: Journal, prepare: Callable[[Path], None]) -> None:
     try:
-        claim(journal.folder)
+        prepare(journal.folder)
     except OSError as error:
         if error.errno not in (errno.EACCES, errno.EPERM, errno.EROFS):
             raise _write_failed(worktree, error) from error

@@ -49,16 +49,25 @@ def foreign(folder: Path) -> str:
     return "this user did not write it on this machine, for this tree"
 
 
+def make_room(folder: Path) -> None:
+    """Make the state folder, for the lock in it, if it is missing; moves a foreign one away first.
+
+    Raises:
+        OSError: The folder cannot be made, or a foreign one moved away.
+    """
+    if foreign(folder):
+        folder.rename(free_name(folder))
+    folder.mkdir(exist_ok=True)
+
+
 def claim(folder: Path) -> None:
-    """Make the state folder if it is missing, and mark it as ours; moves a foreign one away first.
+    """Make the state folder as `make_room` does, and mark it as ours; the caller holds the lock.
 
     Raises:
         OSError: The folder or the mark in it cannot be made, or a foreign one moved away.
         RefusedError: A link was put in its place meanwhile.
     """
-    if foreign(folder):
-        folder.rename(free_name(folder))
-    folder.mkdir(exist_ok=True)
+    make_room(folder)
     place = "\n".join(_place(folder))
     if _signed_place(folder) != _place(folder):
         with opened(folder.parent) as outer, outer.inner(folder.name) as own:

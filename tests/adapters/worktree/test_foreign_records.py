@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from patchtool.adapters.worktree import open_worktree, read_applied, recover, unapply, write
+from patchtool.adapters.worktree.locking import locked_worktree
 from patchtool.adapters.worktree.records import Applied, FileChange, Record, write_record
 from patchtool.domain.errors import EnvironmentFault, RefusedError
 from patchtool.domain.objects import blob_id
@@ -394,3 +395,12 @@ def test_identity_that_others_may_know_is_refused(lab: Lab, spoiled: str, monkey
     other = lab.package(lab.folder / "other").parent
     with pytest.raises(Exception, match="cannot be used"):
         write(open_worktree(other, SGLANG), lab.series(), commit=True, branch=BRANCH)
+
+
+def test_a_run_that_waits_for_the_lock_writes_nothing_to_the_state_folder(lab: Lab) -> None:
+    worktree = open_worktree(lab.checkout(), SGLANG)
+    with locked_worktree(worktree, 0):
+        (owner := worktree.state_dir / "owner").unlink()
+        with pytest.raises(EnvironmentFault, match="lock"), locked_worktree(worktree, 0):
+            pass
+        assert not owner.exists()
