@@ -11,6 +11,8 @@ from email.utils import parsedate_to_datetime
 from typing import NamedTuple
 
 _HUNK = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
+_MAIL = re.compile(rb"From [0-9a-f]{40} |From: |Subject: ")
+_SENDER, _SUBJECT = re.compile(rb"^From: ", re.MULTILINE), re.compile(rb"^Subject: ", re.MULTILINE)
 _TAG = re.compile(r"^\s*(?:\[[^\]]*\]\s*)+")
 _ESCAPE = re.compile(rb"\\([abfnrtv\"\\]|[0-7]{3})")
 _CONTROL = {b"a": b"\a", b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t": b"\t", b"v": b"\v"}
@@ -162,7 +164,8 @@ def _unescaped(match: re.Match[bytes]) -> bytes:
 def read_mail(data: bytes) -> Mail:
     """Read the head of a diff that ``git format-patch`` wrote; empty for another diff."""
     head = data.partition(b"\ndiff --git ")[0].replace(b"\r\n", b"\n")
-    if not re.match(rb"From [0-9a-f]{40} |From: |Subject: ", head):
+    fields = head.partition(b"\n\n")[0]
+    if not (_MAIL.match(head) or (_SENDER.search(fields) and _SUBJECT.search(fields))):
         return Mail()
     message = message_from_bytes(head)
     message_and_stat = b"\n" + head.partition(b"\n\n")[2]  # a message may be empty

@@ -4,7 +4,12 @@
 
 from __future__ import annotations
 
+import base64
+import re
 import subprocess
+from binascii import b2a_qp
+from codecs import BOM_UTF8
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -158,6 +163,87 @@ def test_mails_leave_the_same_tree(upstream: SmallUpstream, fork: Path, tmp_path
     assert "files are as you have them" in done.out
     assert applied(upstream) == files_after()
     assert log(upstream.folder / "output")[1:] == log(fork, "v1.0..npu~1")
+
+
+def _encoded(mail: bytes, encoding: str) -> bytes:
+    """A mail as a server that passes on seven bits sends it."""
+    head, _, body = mail.partition(b"\n\n")
+    lines = [line for line in head.split(b"\n") if not line.lower().startswith(b"content-")]
+    quoted = b"\n".join(b2a_qp(line, istext=False) for line in body.split(b"\n"))
+    coded = quoted if encoding == "quoted-printable" else base64.encodebytes(body)
+    kind = [b"MIME-Version: 1.0", b"Content-Type: text/plain; charset=UTF-8"]
+    return b"\n".join([*lines, *kind, b"Content-Transfer-Encoding: " + encoding.encode(), b"", coded])
+
+
+def _plain(mail: bytes) -> bytes:
+    """A mail without an mbox's separator."""
+    return mail.partition(b"\n")[2]
+
+
+TRANSPORTS: dict[str, Callable[[bytes], bytes]] = {
+    "plain": _plain,
+    "from-first": lambda mail: re.sub(
+        rb"\A(.*?)^(From: [^\n]*\n)", rb"\2\1", _plain(mail), flags=re.DOTALL | re.MULTILINE
+    ),
+    "byte-order-mark": lambda mail: BOM_UTF8 + _plain(mail),
+    "mbox-with-byte-order-mark": lambda mail: BOM_UTF8 + mail,
+    "blank-lines-first": lambda mail: b"\n \r\n" + _plain(mail),
+    "crlf": lambda mail: _plain(mail).replace(b"\n", b"\r\n"),
+    "mbox-with-crlf": lambda mail: mail.replace(b"\n", b"\r\n"),
+    "received": lambda mail: b"Return-Path: <x@example.org>\nReceived: from a\n\tby b; Mon\n" + _plain(mail),
+    "quoted-printable": lambda mail: _encoded(_plain(mail), "quoted-printable"),
+    "base64": lambda mail: _encoded(_plain(mail), "base64"),
+}
+
+
+@pytest.mark.parametrize("suffix", [".eml", ".patch", ""])
+@pytest.mark.parametrize("transport", TRANSPORTS)
+def test_mails_are_read_however_they_were_saved(
+    upstream: SmallUpstream, fork: Path, tmp_path: Path, transport: str, suffix: str
+) -> None:
+    (folder := tmp_path / "mails").mkdir()
+    (folder / "README.txt").write_bytes(b"From: us\nno mail\n")
+    (folder / "utf-16.txt").write_text("x", encoding="utf-16")
+    for file in _folder(fork, tmp_path / "patches").iterdir():
+        (folder / f"{file.stem}{suffix}").write_bytes(TRANSPORTS[transport](file.read_bytes()))
+    done = upstream.run("import", str(folder), "--tree", str(fork))
+    assert done.code == 0, done.err
+    assert "files are as you have them" in done.out
+    assert applied(upstream) == files_after()
+    assert log(upstream.folder / "output")[1:] == log(fork, "v1.0..npu~1")
+
+
+@pytest.mark.parametrize("transport", [*TRANSPORTS, "diff"])
+def test_one_mail_or_diff_is_imported(upstream: SmallUpstream, fork: Path, tmp_path: Path, transport: str) -> None:
+    git(fork, "checkout", "-q", "-B", "one", "v1.0")
+    (fork / CACHE).write_text((fork / CACHE).read_text() + "one = 1\n")
+    git(fork, "commit", "-qam", "one more")
+    mail = _bytes(fork, "format-patch", "--stdout", "-1")
+    file = tmp_path / "one"
+    file.write_bytes(_bytes(fork, "diff", "v1.0..one") if transport == "diff" else TRANSPORTS[transport](mail))
+    done = upstream.run("import", str(file), "--tree", str(fork))
+    assert (done.code, "files are as you have them" in done.out) == (0, True), done.err
+    assert applied(upstream)[CACHE].data == (fork / CACHE).read_bytes()
+
+
+NO_PATCH = {
+    "mail-without-a-diff": (
+        b"From: A <a@example.org>\nSubject: hello\n\nHow are you?\n",
+        "no file is changed by hello",
+    ),
+    "text": (b"hello\n", "is not an mbox, a mail or a diff"),
+    "empty": (b"", "is not an mbox, a mail or a diff"),
+    "headers-of-no-mail": (b"Name: x\nVersion: 1\n\n", "is not an mbox, a mail or a diff"),
+    "separator-without-a-mail": (b"From here on it is prose\n", "is not an mbox, a mail or a diff"),
+    "utf-16": ("From: A <a@example.org>\nSubject: x\n\ny\n".encode("utf-16"), "is UTF-16"),
+}
+
+
+@pytest.mark.parametrize(("data", "words"), NO_PATCH.values(), ids=NO_PATCH)
+def test_what_is_no_patch_is_told(upstream: SmallUpstream, tmp_path: Path, data: bytes, words: str) -> None:
+    (tmp_path / "file").write_bytes(data)
+    refused = upstream.run("import", str(tmp_path / "file"))
+    assert (refused.code, words in refused.err, "hint: " in refused.err) == (2, True, True), refused.err
 
 
 HEAD = """Description: {name} it

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import re
 from email import message_from_bytes
-from email.utils import parsedate_to_datetime
 from pathlib import Path
 
 from patchtool.adapters.diff_text import head_of, read_mail, split_diff
 from patchtool.adapters.files import safe_join
-from patchtool.adapters.foreign_files import read_regular
-from patchtool.adapters.git.plumbing import sealed_environment
-from patchtool.adapters.process import run
-from patchtool.adapters.scratch import scratch_folder
+from patchtool.adapters.foreign_files import read_regular, read_start
+from patchtool.adapters.foreign_series.mails import is_mail, is_transported, iso_date, read_mails, without_mark
 from patchtool.domain.errors import InputError
 from patchtool.domain.foreign_patch import ForeignPatch, ForeignSeries
 
 _SUFFIXES = (".patch", ".diff")
+_START = 65536
+"""Bytes in which the head of a mail ends."""
 _NUMBER = re.compile(r"^\d+[-_]")
 _DEP3 = {"origin": "Origin", "bug": "Bug", "forwarded": "Forwarded", "applied-upstream": "Applied-Upstream"}
 _DEP3 |= {"last-update": "Last-Update"}
@@ -27,26 +26,39 @@ def read_files(source: Path) -> ForeignSeries:
     """Read a series of patches.
 
     Args:
-        source: A folder with ``series`` as quilt and Debian have it, or with patches that are taken in the order of
-            their names; or a file of mails.
+        source: A folder with ``series`` as quilt and Debian have it, or with patches and mails that are taken in the
+            order of their names; or a file of mails, or with a diff.
 
     Raises:
         InputError: There are no patches, or one of them cannot be read.
     """
     if source.is_dir():
         series = source / "series"
-        patches = [_patch(source, name) for name in (_listed(series) if series.is_file() else _sorted(source))]
+        names = _listed(series) if series.is_file() else _sorted(source)
+        patches = [patch for name in names for patch in _patches(source, name)]
     else:
-        patches = _mails(source)
-    if not patches:
-        raise InputError(f"{source} has no patches", hint="a folder of *.patch, one with a file `series`, or an mbox")
+        patches = _of_file(source)
     changing = [patch for patch in patches if split_diff(patch.diff)]
+    if not changing:
+        names = [patch.name for patch in patches]
+        raise InputError(
+            f"{source} has no patches" + (f": no file is changed by {', '.join(names)}" if names else ""),
+            hint="a folder of *.patch, one with a file `series`, or an mbox",
+        )
     notes = [f"not imported, it changes no file: {patch.name}" for patch in patches if patch not in changing]
     return ForeignSeries(tuple(changing), tuple(notes))
 
 
 def _sorted(folder: Path) -> list[str]:
-    return sorted(file.name for file in folder.iterdir() if file.suffix in _SUFFIXES)
+    """Names of the files that are patches by their suffix, or mails by their head."""
+    return sorted(file.name for file in folder.iterdir() if file.suffix in _SUFFIXES or _begins_as_mail(file))
+
+
+def _begins_as_mail(file: Path) -> bool:
+    try:
+        return is_mail(without_mark(read_start(file, _START) or b"", str(file)))
+    except InputError:
+        return False
 
 
 def _listed(series: Path) -> list[str]:
@@ -66,12 +78,30 @@ def _listed(series: Path) -> list[str]:
     return names
 
 
-def _patch(folder: Path, name: str) -> ForeignPatch:
-    data = read_regular(safe_join(folder, name))
+def _patches(folder: Path, name: str) -> list[ForeignPatch]:
+    """The patch in a file of a folder, named after it; several where it is an mbox of several."""
+    data = read_regular(file := safe_join(folder, name))
     if data is None:
         raise InputError(f"{folder} has no file {name}", hint="remove its line from series, or add the file")
-    stem = _NUMBER.sub("", Path(name).name.removesuffix(".patch").removesuffix(".diff"))
-    return ForeignPatch(stem, data, _metadata(data, stem))
+    data = without_mark(data, str(file))
+    stem = _NUMBER.sub("", Path(name).name.removesuffix(".patch").removesuffix(".diff").removesuffix(".eml"))
+    if is_transported(data):
+        mails = read_mails(str(file), data)
+        return [mail._replace(name=stem) for mail in mails] if len(mails) == 1 else mails
+    return [ForeignPatch(stem, data, _metadata(data, stem))]
+
+
+def _of_file(source: Path) -> list[ForeignPatch]:
+    """The patches of one file: mails, or a diff without any."""
+    data = read_regular(source.absolute())
+    if data is None:
+        raise InputError(
+            f"there is no file or folder {source}", hint="patchtool import FOLDER, or --tree DIR --range A..B"
+        )
+    data = without_mark(data, str(source))
+    if not is_mail(data) and split_diff(data):
+        return _patches(source.absolute().parent, source.name)
+    return read_mails(str(source), data)
 
 
 def _metadata(data: bytes, stem: str) -> dict[str, str]:
@@ -89,7 +119,7 @@ def _metadata(data: bytes, stem: str) -> dict[str, str]:
         "title": mail.subject or title.strip() or stem.replace("-", " "),
         "reason": mail.body or body.strip(),
         "author": mail.author or " ".join(str(fields["Author"] or fields["From"] or "").split()),
-        "date": _date(str(fields["Date"] or "")),
+        "date": iso_date(str(fields["Date"] or "")),
     }
     found |= {key: " ".join(str(fields[name] or "").split()) for key, name in _DEP3.items()}
     return found | ({} if re.fullmatch(r"[^<>]+ <[^<>\s]*>", found["author"]) else {"author": _author(found["author"])})
@@ -98,53 +128,3 @@ def _metadata(data: bytes, stem: str) -> dict[str, str]:
 def _author(text: str) -> str:
     """An author as git has it, of what somebody wrote."""
     return f"unknown <{text.strip('<>')}>" if "@" in text else f"{text.strip('<> ')} <>" if text else _UNKNOWN
-
-
-def _date(text: str) -> str:
-    try:
-        date = parsedate_to_datetime(text)
-    except (TypeError, ValueError):
-        return ""
-    return date.isoformat() if date.tzinfo else ""
-
-
-def _mails(source: Path) -> list[ForeignPatch]:
-    """Mails, each taken apart and decoded by git."""
-    data = read_regular(source.absolute())
-    if data is None:
-        raise InputError(
-            f"there is no file or folder {source}", hint="patchtool import FOLDER, or --tree DIR --range A..B"
-        )
-    with scratch_folder() as folder:
-        mails = folder / "mails"
-        mails.mkdir()
-        argv = ["git", "mailsplit", f"-o{mails}", "--keep-cr"]
-        if run(argv, stdin=data, env=sealed_environment(), answers=(1,)).code:
-            raise InputError(
-                f"{source} is not an mbox",
-                hint="git format-patch --stdout writes one; a folder of *.patch is taken too",
-            )
-        return [_mail(folder, mail) for mail in sorted(mails.iterdir())]
-
-
-def _mail(folder: Path, mail: Path) -> ForeignPatch:
-    message, diff = folder / "message", folder / "diff"
-    argv = ["git", "mailinfo", "--encoding=UTF-8", str(message), str(diff)]
-    told = run(argv, stdin=mail.read_bytes(), env=sealed_environment()).stdout.decode("utf-8", "replace")
-    fields = dict(line.split(": ", 1) for line in told.splitlines() if ": " in line)
-    if not {"Subject", "Author", "Email"} <= fields.keys():
-        raise InputError(
-            f"mail {mail.name.lstrip('0')} has no subject or sender", hint="git format-patch --stdout writes mails"
-        )
-    reason = message.read_bytes().decode("utf-8", "replace").strip()
-    metadata = {"title": fields["Subject"], "reason": reason, "author": f"{fields['Author']} <{fields['Email']}>"}
-    text = diff.read_bytes()
-    return ForeignPatch(
-        fields["Subject"], text[len(_above(text)) :], metadata | {"date": _date(fields.get("Date", ""))}
-    )
-
-
-def _above(diff: bytes) -> bytes:
-    """Statistics of the change, above its first file."""
-    first = re.search(rb"^(?:diff --git |--- [^\n]*\n\+\+\+ )", diff, re.MULTILINE)
-    return diff[: first.start()] if first else diff
