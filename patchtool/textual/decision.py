@@ -63,13 +63,15 @@ def role(path: str) -> Role:
 
 
 def deciding(paths: Iterable[str]) -> frozenset[str]:
-    """Tell which files decide what became of a patch: its code or, where it has none, all.
+    """Tell which files decide what became of a patch: its code or, where it has none, its tests, else all.
 
     Args:
         paths: Of all the files that it changes.
     """
     known = frozenset(paths)
-    return frozenset(path for path in known if role(path) is Role.CODE) or known
+    roles = {path: role(path) for path in known}
+    first = next(each for each in Role if each in roles.values()) if roles else Role.CODE
+    return frozenset(path for path in known if roles[path] is first)
 
 
 def decide(files: Sequence[tuple[str, CarriedFile]]) -> Decision:
@@ -79,7 +81,7 @@ def decide(files: Sequence[tuple[str, CarriedFile]]) -> Decision:
         files: Each path that the patch changes, and what became of it.
 
     Returns:
-        Landed if all code is there, whatever became of tests and documents; a conflict where any file is in doubt, and
+        Landed if all that decides is there, whatever became of the rest; a conflict where any file is in doubt, and
         where upstream has the patch's tests while its code would apply.
     """
     paths = deciding(path for path, _ in files)
@@ -89,7 +91,9 @@ def decide(files: Sequence[tuple[str, CarriedFile]]) -> Decision:
     if set(outcomes) == {CarryOutcome.LANDED}:
         differ = sum(file.outcome is not CarryOutcome.LANDED for _, file in rest)
         told = [file.detail for _, file in code if file.detail]
-        told += [f"its code is there; {differ} of {len(rest)} tests and documents differ"] if differ else []
+        by_code = role(code[0][0]) is Role.CODE
+        has, others = ("code is", "tests and documents") if by_code else ("tests are", "documents")
+        told += [f"its {has} there; {differ} of {len(rest)} {others} differ"] if differ else []
         return Decision(CarryOutcome.LANDED, "", "; ".join(told))
     tests = [path for path, file in rest if role(path) is Role.TEST and file.outcome is CarryOutcome.LANDED]
     failed = next((file for _, file in code if file.outcome is CarryOutcome.CONFLICT), None)
