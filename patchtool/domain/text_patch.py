@@ -111,6 +111,20 @@ class CarriedFile(NamedTuple):
     detail: str = ""
 
 
+class Region(NamedTuple):
+    """A part of a file that a person has to merge, in three versions: whole lines, or none.
+
+    Args:
+        target: What the tree has there.
+        base: What the patch changes.
+        patched: What it makes of that.
+    """
+
+    target: bytes
+    base: bytes
+    patched: bytes
+
+
 class TextChange(NamedTuple):
     """What a text patch does to the tree that it was made for.
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from patchtool.domain.text_patch import Region
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -142,3 +144,26 @@ class Parts:
             else:
                 out += part
         return "".join(out).encode()
+
+    def regions(self, hunks: Sequence[Hunk]) -> list[bytes | Region]:
+        """Write the file with the hunks that apply; of the others, what each of their edits is about."""
+        doubtful = {id(edit) for hunk in hunks if hunk.state == CONFLICT for edit in _doubtful(hunk)}
+        found: list[bytes | Region] = []
+        for part in self.items:
+            if not isinstance(part, Edit):
+                found.append("".join(part).encode())
+            elif id(part) in doubtful:
+                found.append(Region("".join(part.kept).encode(), _text(part.old), _text(part.new)))
+            else:
+                found.append(Parts([part]).render(hunks))
+        return found
+
+
+def _doubtful(hunk: Hunk) -> Sequence[Edit]:
+    """The edits of a hunk in doubt that are a conflict or, where the doubt is about all, those that have not landed."""
+    conflicts = [edit for edit in hunk.edits if edit.state == CONFLICT]
+    return conflicts or [edit for edit in hunk.edits if edit.state not in {LANDED, COSMETIC}]
+
+
+def _text(items: Sequence[Item]) -> bytes:
+    return "".join(line for item in items for line in (*item.before, *item.lead, *item.whole)).encode()

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from patchtool.textual.chunks import NotStructural
 from patchtool.textual.edits import APPLIED, CONFLICT, COSMETIC, LANDED, Hunk
-from patchtool.textual.guards import Complaint, check_words, words
+from patchtool.textual.guards import Complaint, check_merged, check_words, words
 from patchtool.textual.imports import ImportCarrier, imported
 from patchtool.textual.judge import Counts, judge
 from patchtool.textual.merge import Merger
 from patchtool.textual.renames import Renamed, renamed_names, with_names
 from patchtool.textual.source import Source
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from patchtool.domain.text_patch import Region
 
 
 @dataclass
@@ -73,6 +79,30 @@ def merge_python(base: Source, patched: Source, target: Source) -> PythonMerge:
 def _is_open(hunk: Hunk, scope: str) -> bool:
     """Whether a hunk in a definition has not landed."""
     return hunk.state not in {LANDED, COSMETIC} and f"{hunk.scope}.".startswith(f"{scope}." if scope else "")
+
+
+def conflict_regions(base: bytes, patched: bytes, target: bytes) -> Sequence[bytes | Region]:
+    """Tell where in a Python file a person has to merge a patch, and what.
+
+    Args:
+        base: What the patch was made for.
+        patched: With the patch.
+        target: The file to carry it to.
+
+    Returns:
+        The file in order: with what can be carried, and a region for each edit that cannot. Nothing where the structure
+        of the code does not tell the place of every edit, or something else would be wrong with the file.
+    """
+    try:
+        sources = [Source(data) for data in (base, patched, target)]
+        merge, merger = _merged(*sources)
+    except (NotStructural, RecursionError):
+        return ()
+    doubtful = [hunk for hunk in merge.hunks if hunk.state == CONFLICT]
+    placed = doubtful and not any(edit.is_import for hunk in doubtful for edit in hunk.edits)
+    if not placed or merge.complaint or any(source.ends_bare for source in sources):
+        return ()
+    return () if check_merged(patched, target, merge.merged) else merger.parts.regions(merge.hunks)
 
 
 def _has_name(hunk: Hunk, renamed: Renamed) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,11 +16,12 @@ from patchtool.domain.errors import ExitCode, RefusedError
 from patchtool.domain.objects import MISSING, blob_id
 from patchtool.domain.patch import Change, Judgement, PatchReport
 from patchtool.domain.state import State
-from patchtool.domain.text_patch import REGULAR, CarryOutcome, FileChange, TextChange
+from patchtool.domain.text_patch import REGULAR, CarryOutcome, FileChange, Region, TextChange
 from patchtool.domain.trees import entries_of
 from patchtool.textual.carry_change import CarriedChange, carry_change
 from patchtool.textual.carry_entry import CarriedEntry
 from patchtool.textual.guards import check_merged
+from patchtool.textual.python import conflict_regions
 from patchtool.workflow.commits import branch_name, commit_patches, commit_rendering, patch_commits
 from patchtool.workflow.rendering import OverlayTree, Rendering
 from patchtool.workflow.session import Session
@@ -97,9 +98,9 @@ def stop_at(session: Session, stored: StoredRelease, rendering: Rendering, patch
     conflicts = conflict_sides(carried)
     base = patch.info.base or str(session.project.lock.pin or session.project.pin.release)
     base = f"what {patch.info.name} was made of" if change.problem else base
-    files = checkout.put(
-        conflicts, staged_files(carried, conflicts), labels=(str(stored.release), base, patch.info.name)
-    )
+    labels = (str(stored.release), base, patch.info.name)
+    regions = {path: _regions(path, sides) for path, sides in conflicts.items()}
+    files = checkout.put(conflicts, staged_files(carried, conflicts), labels=labels, regions=regions)
     return Stop(patch, tip, files, _upstream_changes(checkout, carried, conflicts))
 
 
@@ -185,6 +186,12 @@ def _sides(each: tuple[FileChange, CarriedEntry], carried: CarriedChange) -> tup
     if file.path in there and home in there and file.path != home:
         return file.path, Sides(None, there[file.path], theirs)
     return file.path, Sides(base, there.get(file.path) or there.get(home), theirs)
+
+
+def _regions(path: str, sides: Sides) -> Sequence[bytes | Region]:
+    """What of a file a person has to merge; nothing where only lines tell it."""
+    texts = [entry[1] for entry in (sides.base, sides.theirs, sides.ours) if entry is not None]
+    return conflict_regions(*texts) if path.endswith(".py") and len(texts) == len(sides) else ()
 
 
 def staged_files(carried: CarriedChange, conflicts: Iterable[str]) -> dict[str, Entry | None]:

@@ -117,6 +117,19 @@ def test_it_stops_with_each_conflict_and_ends_as_a_clean_rebase(series: SmallUps
     assert series.run("rebase", "--continue").code == 2
 
 
+def test_markers_are_around_the_statement_where_upstream_gave_the_file_another_layout(
+    series: SmallUpstream, work: Path
+) -> None:
+    layout = "".join(f"{line.replace('    ', '  ')}  # {n}\n" for n, line in enumerate(UPSTREAM.splitlines()) if line)
+    publish(series, "1.1.1", {CACHE: File(layout.encode()), NOTES: File(LINES.encode())})
+    stopped = series.run("rebase", "--to", "1.1.1", "--work", str(work))
+    assert stopped.code == 3, stopped.out + stopped.err
+    lines = layout.splitlines(keepends=True)
+    number = next(n for n, line in enumerate(lines) if "+ spare" in line)
+    own = CONFLICT.replace("v1.1", "v1.1.1").replace("        total = len(rows) + spare\n", lines[number], 1)
+    assert (work / CACHE).read_text() == "".join([*lines[:number], own, *lines[number + 1 :]])
+
+
 def test_a_clean_rebase_writes_the_same_with_a_folder_and_without(series: SmallUpstream, work: Path) -> None:
     publish(series, "1.2", {CACHE: File(SOURCE.encode() + b"\n\nROWS = 1\n"), NOTES: File(LINES.encode())})
     kept = series.folder / "kept"

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from patchtool.adapters.git.commits import PatchCommit
+    from patchtool.domain.text_patch import Region
 
 Entry = tuple[str, bytes]
 """Git's mode and the bytes of a file."""
@@ -126,6 +127,7 @@ class ConflictCheckout:
         staged: Mapping[str, Entry | None],
         *,
         labels: tuple[str, str, str],
+        regions: Mapping[str, Sequence[bytes | Region]],
     ) -> dict[str, bool]:
         """Put a patch on top: files that conflict, and those that do not.
 
@@ -133,11 +135,12 @@ class ConflictCheckout:
             conflicts: The former, by path.
             staged: The latter; None for one that the patch deletes.
             labels: What ours, base and theirs are called beside the markers.
+            regions: Of files that conflict, what a person has to merge, with what is around it, where that is known.
 
         Returns:
             Whether there are conflict markers in it, for each file that conflicts.
         """
-        contents = {path: _merged(sides, labels) for path, sides in conflicts.items()}
+        contents = {path: _merged(sides, labels, regions.get(path, ())) for path, sides in conflicts.items()}
         lines = [f"0 {MISSING}\t{path}" for path in (*conflicts, *staged)]
         for path, sides in conflicts.items():
             for stage, entry in enumerate(sides, start=1):
@@ -244,16 +247,45 @@ def refuse_occupied(folder: Path) -> None:
         raise RefusedError(f"{folder} is not empty", hint=hint)
 
 
-def _merged(sides: Sides, labels: tuple[str, str, str]) -> tuple[Entry | None, bool]:
-    """What is written for a file that conflicts, as git does, and whether there are markers in it."""
+def _merged(sides: Sides, labels: tuple[str, str, str], regions: Sequence[bytes | Region]) -> tuple[Entry | None, bool]:
+    """What is written for a file that conflicts, as git does, and whether there are markers in it.
+
+    Git compares lines. Where other regions are known, they count if it finds no conflict, or a larger one.
+    """
     base, ours, theirs = sides
     if ours is None or theirs is None:
         return ours or theirs, False
     texts = [data for _, data in filter(None, sides)]
     if SYMLINK in (ours[0], theirs[0]) or any(b"\0" in data for data in texts):
         return ours, False
-    merged = merge_with_markers(base[1] if base else b"", ours[1], theirs[1], labels)
-    return (ours[0], merged[0]), merged[1]
+    text, marked = merge_with_markers(base[1] if base else b"", ours[1], theirs[1], labels)
+    if regions:
+        other = b"".join(part if isinstance(part, bytes) else _marked(part, labels) for part in regions)
+        if not marked or len(other) < len(text):
+            return (ours[0], other), True
+    return (ours[0], text), marked
+
+
+def _marked(region: Region, labels: tuple[str, str, str]) -> bytes:
+    """A region with markers around what both changed; around all of it where git would merge it without a person."""
+    text, marked = merge_with_markers(region.base, region.target, region.patched, labels)
+    if marked:
+        return text
+    ours, base, theirs = (f" {label}\n".encode() for label in labels)
+    parts = (
+        b"<" * 7,
+        ours,
+        region.target,
+        b"|" * 7,
+        base,
+        region.base,
+        b"=" * 7,
+        b"\n",
+        region.patched,
+        b">" * 7,
+        theirs,
+    )
+    return b"".join(parts)
 
 
 def conflict_markers(data: bytes, *known: bytes | None) -> list[int]:
