@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from patchtool.adapters.export_folder import RECORD, SUMS, damage, read_sums, signature_of
+from patchtool.adapters.export_folder import RECORD, SUMS, Signature, damage, read_sums, signature_of
 from patchtool.domain.errors import ExitCode, InputError
 from patchtool.domain.release import Release
 from patchtool.domain.report import Report
@@ -23,20 +23,20 @@ def verify(folder: Path, allowed_signers: Path | None) -> Report:
         InputError: It is no export.
     """
     sums = read_sums(folder)
+    made = _record(folder)
     findings = damage(folder)
     signature = signature_of(folder, allowed_signers)
     if signature is not None and not signature.valid:
         findings.append(f"the signature of {SUMS} is not valid: {signature.detail}")
     if signature is None and allowed_signers is not None:
         findings.append(f"{SUMS} is not signed")
-    made = _record(folder)
     signed = None if signature is None else signature._asdict() | {"signer": signature.signer or None}
     described = f"{made['project']} {made['release']}, series {made['series']}"
     return Report(
         "verify",
         ExitCode.FINDINGS if findings else ExitCode.OK,
         headline=f"{folder}: {described}, is {'NOT ' if findings else ''}as it was exported",
-        notes=_notes(signature.signer if signature else None, allowed_signers),
+        notes=_notes(signature, allowed_signers),
         text="".join(f"{finding}\n" for finding in findings),
         extra={
             "release": made["release"],
@@ -49,12 +49,12 @@ def verify(folder: Path, allowed_signers: Path | None) -> Report:
     )
 
 
-def _notes(signer: str | None, allowed_signers: Path | None) -> tuple[str, ...]:
-    if signer:
-        return (f"signed by {signer}",)
-    if signer is None:
+def _notes(signature: Signature | None, allowed_signers: Path | None) -> tuple[str, ...]:
+    if signature is None:
         return ("not signed: the hashes show damage, not who wrote the files",)
-    if allowed_signers is None:
+    if signature.signer:
+        return (f"signed by {signature.signer}",)
+    if signature.valid and allowed_signers is None:
         return ("signed by a key that nothing vouches for: --allowed-signers FILE names the keys to trust",)
     return ()
 

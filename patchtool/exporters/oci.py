@@ -47,10 +47,10 @@ fi
 while IFS= read -r path; do
     [ ! -e "$path" ] || {{ echo "error: $root/$path is there already" >&2; exit 1; }}
 done <"$here/added"
-cp -R -- "$here/files/." .
 while IFS= read -r path; do
     rm -- "$path"
 done <"$here/removed"
+[ ! -d "$here/files" ] || cp -R -- "$here/files/." .
 if [ -s "$here/after.sha256" ]; then
     sha256sum -c --quiet "$here/after.sha256"
 fi

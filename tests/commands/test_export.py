@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import tarfile
+from collections.abc import Callable
 from functools import partial
 from http.server import SimpleHTTPRequestHandler
 from pathlib import Path
@@ -112,6 +113,77 @@ def test_check_names_every_file_that_differs_and_writes_nothing(upstream: SmallU
     checked = validated(export(upstream, "quilt", "--check", "--json"))
     assert (checked.code, checked.document["drift"]) == (1, ["differs dense.patch", "missing series"])
     assert read(out) == before
+
+
+def linked(file: Path) -> None:
+    target = file.rename(file.with_suffix(".real"))
+    file.symlink_to(target.name)
+
+
+def reversed_lines(file: Path) -> None:
+    file.write_bytes(b"".join(reversed(file.read_bytes().splitlines(keepends=True))))
+
+
+def replaced(file: Path, make: Callable[[Path], object]) -> None:
+    file.unlink()
+    make(file)
+
+
+DRIFT: dict[str, tuple[Callable[[Path], object], list[str]]] = {
+    "changed": (lambda out: (out / "quilt/dense.patch").write_text("edited"), ["differs quilt/dense.patch"]),
+    "missing": (lambda out: (out / "quilt/dense.patch").unlink(), ["missing quilt/dense.patch"]),
+    "extra": (lambda out: put(out, {"mbox/0003-ü.patch": b"x"}), ["extra mbox/0003-ü.patch"]),
+    "extra link": (lambda out: (out / "mbox/more").symlink_to("/etc"), ["extra mbox/more"]),
+    "order": (lambda out: reversed_lines(out / "quilt/series"), ["differs quilt/series"]),
+    "mode": (lambda out: (out / "quilt/series").chmod(0o755), ["mode quilt/series"]),
+    "link": (lambda out: linked(out / "quilt/series"), ["link quilt/series", "extra quilt/series.real"]),
+    "link out": (
+        lambda out: replaced(out / "quilt/series", lambda file: file.symlink_to("/dev/null")),
+        ["link quilt/series"],
+    ),
+    "folder": (lambda out: replaced(out / "README.md", Path.mkdir), ["differs README.md"]),
+    "pipe": (lambda out: replaced(out / "README.md", os.mkfifo), ["differs README.md"]),
+}
+
+
+@pytest.mark.parametrize("kind", DRIFT)
+def test_every_kind_of_drift_is_named_by_check_and_verify(upstream: SmallUpstream, kind: str) -> None:
+    exported(upstream, "quilt", "mbox")
+    out = upstream.folder / "out"
+    change, told = DRIFT[kind]
+    change(out)
+    before = sorted((path, path.lstat()) for path in out.rglob("*"))
+    checked = validated(export(upstream, "quilt", "mbox", "--check", "--json"))
+    assert (checked.code, checked.document["drift"]) == (1, told)
+    verified = validated(upstream.run("verify", str(out), "--json"))
+    assert (verified.code, verified.document["findings"]) == (1, told)
+    after = sorted((path, path.lstat()) for path in out.rglob("*"))
+    assert [(path, stat.st_mtime_ns) for path, stat in after] == [(path, stat.st_mtime_ns) for path, stat in before]
+
+
+@pytest.mark.parametrize("kind", ["link", "link out", "folder", "pipe"])
+def test_what_is_no_plain_file_is_not_written_through(upstream: SmallUpstream, kind: str) -> None:
+    exported(upstream, "quilt", "mbox")
+    out = upstream.folder / "out"
+    DRIFT[kind][0](out)
+    refused = export(upstream, "quilt", "mbox")
+    assert (refused.code, "is in the way" in refused.err) == (2, True), refused.err
+    assert export(upstream, "quilt", "mbox", "--check").code == 1
+
+
+def test_export_of_another_release_or_layout_is_drift(upstream: SmallUpstream) -> None:
+    upstream.release("1.1", {CACHE: LANDED})
+    exported(upstream, "quilt")
+    for words in (["--on", "v1.1"], ["--layout", "package"], ["mbox"]):
+        checked = validated(export(upstream, "quilt", *words, "--check", "--json"))
+        assert (checked.code, "differs patchtool.json" in checked.document["drift"]) == (1, True)
+
+
+def test_repository_around_an_export_is_not_extra(upstream: SmallUpstream) -> None:
+    exported(upstream, "quilt")
+    run(["git", "init", "-q", "."], upstream.folder / "out")
+    assert export(upstream, "quilt", "--check").code == 0
+    assert upstream.run("verify", str(upstream.folder / "out")).code == 0
 
 
 def test_patches_that_landed_are_named_and_their_files_removed(upstream: SmallUpstream) -> None:
@@ -256,6 +328,7 @@ def test_verify_names_damaged_files(upstream: SmallUpstream) -> None:
         pytest.param({}, id="nothing"),
         pytest.param({"SHA256SUMS": b"what?\n"}, id="malformed sums"),
         pytest.param({"SHA256SUMS": b"0" * 64 + b"  ../outside\n"}, id="path out of the folder"),
+        pytest.param({"SHA256SUMS": b"0" * 64 + b"  a"}, id="sums that end in a line of a record that is missing"),
         pytest.param({"SHA256SUMS": b"", "patchtool.json": b"{}"}, id="record of nothing"),
         pytest.param({"SHA256SUMS": b"", "patchtool.json": b"[1]"}, id="record that is no object"),
     ],
@@ -264,6 +337,49 @@ def test_verify_refuses_what_is_no_export(upstream: SmallUpstream, files: dict[s
     out = put(upstream.folder / "out", files)
     out.mkdir(exist_ok=True)
     assert upstream.run("verify", str(out)).code == 2
+
+
+def test_sums_without_lines_or_final_newline_hide_nothing(upstream: SmallUpstream) -> None:
+    exported(upstream, "quilt")
+    out = upstream.folder / "out"
+    sums = (out / "SHA256SUMS").read_bytes()
+    (out / "tracking.patch").write_text("edited")
+    (out / "SHA256SUMS").write_bytes(sums.removesuffix(b"\n"))
+    assert "differs tracking.patch" in upstream.run("verify", str(out)).out
+    (out / "SHA256SUMS").write_bytes(b"")
+    emptied = upstream.run("verify", str(out))
+    assert (emptied.code, "extra tracking.patch" in emptied.out) == (1, True)
+
+
+@pytest.mark.parametrize("junk", [b"", b"junk", None], ids=["empty", "junk", "folder"])
+def test_signature_that_is_none_is_told(upstream: SmallUpstream, junk: bytes | None) -> None:
+    require("ssh-keygen")
+    exported(upstream, "quilt")
+    file = upstream.folder / "out" / "SHA256SUMS.sig"
+    file.mkdir() if junk is None else file.write_bytes(junk)
+    verified = upstream.run("verify", str(upstream.folder / "out"))
+    assert (verified.code, "signature of SHA256SUMS is not valid" in verified.out) == (1, True)
+    assert "signed by" not in verified.out + verified.err
+
+
+@pytest.mark.parametrize(
+    ("kind", "told"), [("passphrase", "incorrect passphrase"), ("open", "too open"), ("junk", "public key")]
+)
+def test_key_that_cannot_sign_writes_nothing(upstream: SmallUpstream, tmp_path: Path, kind: str, told: str) -> None:
+    key = keypair(tmp_path, "release")
+    if kind == "passphrase":
+        run(["ssh-keygen", "-q", "-p", "-N", "secret", "-f", key], tmp_path)
+    elif kind == "open":
+        key.chmod(0o644)
+    else:
+        key.write_text("junk\n")
+    key.with_suffix(".pub").unlink()
+    done = export(upstream, "quilt", "--sign", str(key))
+    assert (done.code, f"ssh-keygen does not sign with {key}" in done.err, told in done.err) == (4, True, True), (
+        done.err
+    )
+    assert "hint: take a private key" in done.err
+    assert not (upstream.folder / "out").exists()
 
 
 @pytest.mark.parametrize("version", ["1.1.dev1154+g1a2b3c4", "1.1rc1"])

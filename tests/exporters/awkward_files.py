@@ -39,4 +39,6 @@ EMPTY = [
 DELETED_EMPTY = [_ALWAYS | {f"{ROOT}empty.py": b"", f"{ROOT}a.py": b"a"}, _ALWAYS | {f"{ROOT}a.py": b"a"}]
 QUOTED = [_ALWAYS | {f"{ROOT}quote'\"d.py": b"a\n"}, _ALWAYS | {f"{ROOT}quote'\"d.py": b"b\n"}]
 BINARY = [_ALWAYS, _ALWAYS | {f"{ROOT}table.py": bytes(range(256))}]
+ONLY_DELETED = [_ALWAYS | {f"{ROOT}old.py": b"a\n"}, _ALWAYS]
+FOLDER_FOR_FILE = [_ALWAYS | {f"{ROOT}codec": b"a\n"}, _ALWAYS | {f"{ROOT}codec/__init__.py": b"b\n"}]
 ONE_LINE = [{f"{ROOT}a.py": b"a\n"}, {f"{ROOT}a.py": b"b\n"}]

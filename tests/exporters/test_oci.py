@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from patchtool.exporters.oci import ARCHITECTURES
-from tests.exporters.awkward_files import BINARY, EMPTY, QUOTED, STATES
+from tests.exporters.awkward_files import BINARY, EMPTY, FOLDER_FOR_FILE, ONLY_DELETED, QUOTED, STATES
 from tests.exporters.consumers import Files, export_to, put, read, require, run, series_of
 
 PACKAGE = [{path.removeprefix("python/"): data for path, data in state.items()} for state in STATES]
@@ -41,7 +41,11 @@ def with_python(image: Path, packages: Path) -> Path:
     return image
 
 
-@pytest.mark.parametrize("states", [STATES, QUOTED, EMPTY, BINARY], ids=["all", "quotes", "empty", "binary"])
+@pytest.mark.parametrize(
+    "states",
+    [STATES, QUOTED, EMPTY, BINARY, ONLY_DELETED, FOLDER_FOR_FILE],
+    ids=["all", "quotes", "empty", "binary", "only deleted", "a folder for a file"],
+)
 def test_steps_make_the_patched_tree(tmp_path: Path, states: list[Files]) -> None:
     context = export_to(tmp_path, "oci", series_of(tmp_path, states))
     clone = put(tmp_path / "workspace" / "sglang", states[0])  # as in the official image: cloned, installed editable
