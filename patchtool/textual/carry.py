@@ -12,6 +12,7 @@ from patchtool.textual import edits as states
 from patchtool.textual.chunks import NotStructural
 from patchtool.textual.formats import is_known, unreadable
 from patchtool.textual.guards import Complaint, check_merged
+from patchtool.textual.imports import SameOrigin, unknown_origin
 from patchtool.textual.keys import key_twice
 from patchtool.textual.lines import LineMerge, merge_file
 from patchtool.textual.placement import misplaced
@@ -34,7 +35,14 @@ _OUTCOMES = {
 _BINARY = 8_000
 
 
-def carry_file(change: FileChange, target: bytes | None, *, path: str = "", mode: str = REGULAR) -> CarriedFile:
+def carry_file(
+    change: FileChange,
+    target: bytes | None,
+    *,
+    path: str = "",
+    mode: str = REGULAR,
+    same_origin: SameOrigin = unknown_origin,
+) -> CarriedFile:
     """Carry the change of one file.
 
     Args:
@@ -42,6 +50,7 @@ def carry_file(change: FileChange, target: bytes | None, *, path: str = "", mode
         target: The file to carry it to; None if there is none.
         path: Where that file is, if it has another name there.
         mode: Git's mode of that file.
+        same_origin: Tells whether two imports bind the same object in its tree.
 
     Returns:
         What became of it. A doubt is a conflict; nothing is dropped or written by guess.
@@ -62,7 +71,7 @@ def carry_file(change: FileChange, target: bytes | None, *, path: str = "", mode
     if any(b"\0" in data[:_BINARY] for data in (change.base, change.patched, target)):
         return CarriedFile(CarryOutcome.CONFLICT, target, (), "binary", "upstream changed this binary file")
     with _no_collection():
-        return _Carrier(path, change.base, change.patched, target).carry()
+        return _Carrier(path, change.base, change.patched, target, same_origin).carry()
 
 
 @contextmanager
@@ -137,8 +146,8 @@ def _same_code(path: str, one: bytes, other: bytes) -> bool:
 class _Carrier:
     """Carries a change of a text file that both sides changed."""
 
-    def __init__(self, path: str, base: bytes, patched: bytes, target: bytes) -> None:
-        self.path = path
+    def __init__(self, path: str, base: bytes, patched: bytes, target: bytes, same_origin: SameOrigin) -> None:
+        self.path, self.same_origin = path, same_origin
         self.windows = all(data.count(b"\r\n") == data.count(b"\n") > 0 for data in (base, patched, target))
         sides = [data.replace(b"\r\n", b"\n") if self.windows else data for data in (base, patched, target)]
         self.base, self.patched, self.target = sides
@@ -200,7 +209,7 @@ class _Carrier:
         )
 
     def _python(self, base: Source, patched: Source, target: Source) -> CarriedFile:
-        merge = merge_python(base, patched, target)
+        merge = merge_python(base, patched, target, self.same_origin)
         findings = self._findings(merge)
         verdict = summary(merge.hunks)
         if verdict == states.LANDED:

@@ -9,6 +9,7 @@ from patchtool.domain.trees import entries_of, renames_of
 from patchtool.textual.carry_entry import CarriedEntry, carry_entry
 from patchtool.textual.later import landed_with_later
 from patchtool.textual.moved_code import new_homes
+from patchtool.textual.origins import Origins
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -53,7 +54,9 @@ def carry_change(change: TextChange, tree: Tree, source: TextSource | None = Non
     taken = {path for file in change.files for path in (file.path, *moved.values())}
     for file in change.files:
         home = moved.get(file.source_path, "")
-        entry = carry_entry(file, there, home)
+        origins = Origins(tree, home or file.source_path)
+        entry = carry_entry(file, there, home, origins.same)
+        searched = searched or origins.asked
         entry = entry if source is None else _as_left(file, entry, there, home, source)
         if not home and not file.old_path and entry.file.outcome is CarryOutcome.OBSOLETE:
             searched, homes = True, new_homes(file, tree)
@@ -61,7 +64,7 @@ def carry_change(change: TextChange, tree: Tree, source: TextSource | None = Non
                 home = moved[file.source_path] = homes[0]
                 taken.add(home)
                 there |= entries_of(tree, homes)
-                entry = carry_entry(file, there, home)
+                entry = carry_entry(file, there, home, Origins(tree, home).same)
             elif homes:
                 entry = _in_doubt(entry, homes)
         carried.append((file._replace(path=home or file.path), entry))

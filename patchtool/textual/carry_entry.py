@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from patchtool.domain.text_patch import REGULAR, SYMLINK, CarriedFile, CarryOutcome, FileChange
 from patchtool.textual.carry import carry_file
+from patchtool.textual.imports import SameOrigin, unknown_origin
 
 
 class CarriedEntry(NamedTuple):
@@ -23,13 +24,19 @@ class CarriedEntry(NamedTuple):
     changes: bool
 
 
-def carry_entry(change: FileChange, there: Mapping[str, tuple[str, bytes]], home: str = "") -> CarriedEntry:
+def carry_entry(
+    change: FileChange,
+    there: Mapping[str, tuple[str, bytes]],
+    home: str = "",
+    same_origin: SameOrigin = unknown_origin,
+) -> CarriedEntry:
     """Make a change of one file in another tree.
 
     Args:
         change: What the patch does on the tree that it was made for.
         there: Mode and bytes in the other tree of the paths before and after the change, where they exist.
         home: Where the file is in the other tree, if upstream renamed it.
+        same_origin: Tells whether two imports bind the same object in the other tree.
     """
     target_mode, target = there.get(home or change.source_path, ("", None))
     if home and (change.patched is None or change.old_path):
@@ -43,7 +50,7 @@ def carry_entry(change: FileChange, there: Mapping[str, tuple[str, bytes]], home
     if change.base == change.patched and target is not None:
         file = CarriedFile(CarryOutcome.LANDED, target)
     else:
-        file = carry_file(change, target, path=home, mode=target_mode or REGULAR)
+        file = carry_file(change, target, path=home, mode=target_mode or REGULAR, same_origin=same_origin)
     return _with_mode(change, file, target_mode, renamed=bool(change.old_path))
 
 

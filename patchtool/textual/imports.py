@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 from patchtool.textual.edits import Edit
@@ -32,6 +33,15 @@ class Imported(NamedTuple):
         if self.alias or self.module or self.level:
             return self.alias or self.name
         return self.name
+
+
+SameOrigin = Callable[[Imported, Imported], bool]
+
+
+def unknown_origin(one: Imported, other: Imported) -> bool:
+    """Tell of no two imports that they bind the same object: nothing is known but the file."""
+    del one, other
+    return False
 
 
 def imported(item: Item) -> list[Imported]:
@@ -68,11 +78,18 @@ def _origin(item: Item) -> tuple[str, int] | None:
 class ImportCarrier:
     """Carries what the patch changes in the imports at the top level of a module.
 
+    Args:
+        base: What the patch was made for.
+        patched: With the patch.
+        target: The file to carry it to.
+        same_origin: Tells whether two imports bind the same object in the target's tree.
+
     Attributes:
         edits: What became of each changed statement.
     """
 
-    def __init__(self, base: Source, patched: Source, target: Source) -> None:
+    def __init__(self, base: Source, patched: Source, target: Source, same_origin: SameOrigin) -> None:
+        self._same_origin = same_origin
         self.edits: list[Edit] = []
         self._target = target
         self._new: dict[int, list[str]] = {}
@@ -104,9 +121,12 @@ class ImportCarrier:
         self.edits.append(edit)
         add = [name for name in new if name not in old and name not in self._there]
         drop = [name for name in old if name not in new and name in self._there]
-        for name in add:
+        for name in list(add):
             taken = self._bound.get(name.bound)
             if taken is not None and taken not in drop:
+                if self._same_origin(name, taken):
+                    add.remove(name)
+                    continue
                 edit.conflict("name-taken", f"`{name.bound}` is imported from {taken.module or taken.name} upstream")
                 return
             if name.bound in self._taken:
@@ -115,8 +135,8 @@ class ImportCarrier:
         home = self._home(before, after)
         edit.theirs = [home] if home is not None else []
         if not add and not drop:
-            shown = self._there.get(new[0]) if new else None
-            edit.theirs = [shown] if shown is not None else edit.theirs
+            first = new[0] if new and new[0] in self._there else self._bound.get(new[0].bound) if new else None
+            edit.theirs = [self._there[first]] if first is not None else edit.theirs
             edit.landed("imported" if new else "gone")
         elif home is None or id(home) in self._new:
             self._insert(edit, add, order)

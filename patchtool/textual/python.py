@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from patchtool.textual.chunks import NotStructural
 from patchtool.textual.edits import APPLIED, CONFLICT, COSMETIC, LANDED, Hunk
 from patchtool.textual.guards import Complaint, check_merged, check_words, words
-from patchtool.textual.imports import ImportCarrier, imported
+from patchtool.textual.imports import ImportCarrier, SameOrigin, imported, unknown_origin
 from patchtool.textual.judge import Counts, judge
 from patchtool.textual.merge import Merger
 from patchtool.textual.renames import Renamed, renamed_names, with_names
@@ -44,18 +44,21 @@ class PythonMerge:
         return Counter(hunk.state for hunk in self.hunks)
 
 
-def merge_python(base: Source, patched: Source, target: Source) -> PythonMerge:
+def merge_python(
+    base: Source, patched: Source, target: Source, same_origin: SameOrigin = unknown_origin
+) -> PythonMerge:
     """Merge a Python file three ways.
 
     Args:
         base: What the patch was made for.
         patched: With the patch.
         target: The file to carry it to.
+        same_origin: Tells whether two imports bind the same object in the target's tree.
 
     Returns:
         The result; where names that upstream changed are in the way, with its names.
     """
-    merge, merger = _merged(base, patched, target)
+    merge, merger = _merged(base, patched, target, same_origin)
     if summary(merge.hunks) in {LANDED, APPLIED} and merge.complaint is None:
         return merge
     similar = [each for each in merger.similar if any(_is_open(hunk, each.scope) for hunk in merge.hunks)]
@@ -69,7 +72,7 @@ def merge_python(base: Source, patched: Source, target: Source) -> PythonMerge:
             new = with_names(patched, [(r.names, r.patched) for r in renamed])
         except NotStructural:
             continue
-        again, _ = _merged(old, new, target)
+        again, _ = _merged(old, new, target, same_origin)
         # The names of functions and attributes tell what landed; what is written has the patch's own.
         if summary(again.hunks) == LANDED or (variables_only and again.better_than(merge)):
             return again
@@ -94,8 +97,8 @@ def conflict_regions(base: bytes, patched: bytes, target: bytes) -> Sequence[byt
         of the code does not tell the place of every edit, or something else would be wrong with the file.
     """
     try:
-        sources = [Source(data) for data in (base, patched, target)]
-        merge, merger = _merged(*sources)
+        sources = Source(base), Source(patched), Source(target)
+        merge, merger = _merged(*sources, unknown_origin)
     except (NotStructural, RecursionError):
         return ()
     doubtful = [hunk for hunk in merge.hunks if hunk.state == CONFLICT]
@@ -113,8 +116,8 @@ def _has_name(hunk: Hunk, renamed: Renamed) -> bool:
     return any(not renamed.names.keys().isdisjoint(item.names) for item in items)
 
 
-def _merged(base: Source, patched: Source, target: Source) -> tuple[PythonMerge, Merger]:
-    imports = ImportCarrier(base, patched, target)
+def _merged(base: Source, patched: Source, target: Source, same_origin: SameOrigin) -> tuple[PythonMerge, Merger]:
+    imports = ImportCarrier(base, patched, target, same_origin)
     merger = Merger(base, patched, target, imports)
     hunks = merger.parts.hunks()
     counts: dict[str, Counts] = {}
