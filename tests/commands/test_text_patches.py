@@ -465,3 +465,27 @@ def test_a_series_without_text_patches_loads_nothing_of_them(upstream: SmallUpst
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_a_text_patch_that_landed_is_told_with_the_commit_and_the_first_release(
+    upstream: SmallUpstream, tmp_path: Path
+) -> None:
+    without_semantic(upstream)
+    counted = SOURCE.replace("total = len(rows)", "total = len(rows) + 1")
+    repository = GitUpstream(upstream.folder / "upstream.git")
+    repository.commit({CACHE: SOURCE}, tag="v1.0")
+    repository.commit({CACHE: SOURCE, "README.md": "one\n"}, subject="say something (#1)")
+    repository.commit({CACHE: counted, "README.md": "one\n"}, subject="count one more (#2)")
+    repository.commit({CACHE: counted, "README.md": "two\n"}, tag="v1.1")
+    url = f"git+{(upstream.folder / 'upstream.git').as_uri()}"
+    assert upstream.run("rebase", "--to", f"{url}@v1.0").code == 0
+    add_patch(
+        upstream,
+        "first",
+        diff_of(Kind({CACHE: File(SOURCE.encode())}, {CACHE: File(counted.encode())}), tmp_path / "made", root=""),
+    )
+    assert upstream.run("refresh").code == 0
+    explained = upstream.run("explain", "first", "--on", "v1.1", "--json")
+    assert explained.states() == {"first": "landed"}, explained.out + explained.err
+    assert explained.document["changed_by"]["subject"] == "count one more (#2)"
+    assert "landed since" in upstream.run("explain", "first", "--on", "v1.1").out
