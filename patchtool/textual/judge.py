@@ -127,7 +127,7 @@ def judge(hunk: Hunk, counts: Counts | None) -> None:
     hunk.how = next((edit.how for edit in edits if edit.how), "")
 
 
-def _added(edit: Edit) -> list[Item]:
+def added_items(edit: Edit) -> list[Item]:
     """The items of an edit that the patch adds or changes."""
     before = set(deep_keys(edit.old))
     return [i for i in edit.new if i.form not in {"comment", "doc"} and deep_keys([i])[0] not in before]
@@ -135,7 +135,7 @@ def _added(edit: Edit) -> list[Item]:
 
 def _present(edits: Sequence[Edit], counts: Counts) -> Item | None:
     """Find everything that the hunk adds elsewhere in the definition, in order, with what it takes out gone."""
-    runs = [run for edit in edits if (run := _added(edit))]
+    runs = [run for edit in edits if (run := added_items(edit))]
     telling = [item for run in runs for item in run if not item.trivial]
     if not telling or sum(sum(item.names.values()) for item in telling) < _TELLING:
         return None
@@ -154,7 +154,7 @@ def _present(edits: Sequence[Edit], counts: Counts) -> Item | None:
 
 def _with_other_variables(edits: Sequence[Edit], counts: Counts) -> Item | None:
     """Find everything that the hunk adds in one run that upstream added, with other names for new local variables."""
-    added = [item for edit in edits for item in _added(edit)]
+    added = [item for edit in edits for item in added_items(edit)]
     removed = [i for e in edits for i in e.old if i.form not in {"comment", "doc"}]
     if not added or all(item.trivial for item in added) or any(edit.how == "nested" for edit in edits):
         return None
@@ -184,7 +184,7 @@ def _bare(node: ast.AST) -> ast.AST:
 def _doubled(edits: Sequence[Edit], counts: Counts) -> Item | None:
     """Find a statement that the hunk adds and that upstream added elsewhere in the definition."""
     for edit in edits:
-        for item in _added(edit) if edit.state == APPLIED else ():
+        for item in added_items(edit) if edit.state == APPLIED else ():
             if not item.trivial and counts.added_by_both(item):
                 return item
     return None

@@ -45,11 +45,20 @@ def _used_anew(before: Source, after: Source) -> Counter[str]:
 
 
 def _uses(source: Source, name: str) -> bool:
-    return re.search(rf"\b(?:self|cls)\.{name}\b", source.text) is not None
+    return any(_has_word(source, f"{owner}.{name}") for owner in ("self", "cls"))
 
 
-def _has_word(source: Source, name: str) -> bool:
-    return name in source.text and re.search(rf"\b{name}\b", source.text) is not None
+def _has_word(source: Source, word: str) -> bool:
+    """Whether a word is in a file; no pattern that begins with the end of a word is as fast."""
+    text, at = source.text, -1
+    while (at := text.find(word, at + 1)) >= 0:
+        if not (_is_part(text[at - 1 : at]) or _is_part(text[at + len(word) : at + len(word) + 1])):
+            return True
+    return False
+
+
+def _is_part(character: str) -> bool:
+    return character == "_" or character.isalnum()
 
 
 def _defined(source: Source) -> set[str]:

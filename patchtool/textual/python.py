@@ -10,7 +10,7 @@ from patchtool.textual.chunks import NotStructural
 from patchtool.textual.edits import APPLIED, CONFLICT, COSMETIC, LANDED, Hunk
 from patchtool.textual.guards import Complaint, check_merged, check_words, words
 from patchtool.textual.imports import ImportCarrier, SameOrigin, imported, unknown_origin
-from patchtool.textual.judge import Counts, judge
+from patchtool.textual.judge import Counts, added_items, judge
 from patchtool.textual.merge import Merger
 from patchtool.textual.renames import Renamed, renamed_names, with_names
 from patchtool.textual.source import Source
@@ -137,19 +137,22 @@ def _merged(base: Source, patched: Source, target: Source, same_origin: SameOrig
 
 
 def _refuse_missing_imports(hunks: list[Hunk]) -> None:
-    """Make an import a conflict that upstream has not where it is, and that the patch's code needs, which it has."""
+    """Make an import a conflict that upstream has not where it is, while it has the patch's code.
+
+    That is where the code needs it, and where the patch only takes code out: it may never have been there.
+    """
     code = [h for h in hunks if h.state != COSMETIC and not h.edits[0].is_import]
     if not code or any(hunk.state != LANDED for hunk in code):
         return
     needed = {name for hunk in code for edit in hunk.edits for item in edit.new for name in item.names}
-    for hunk in hunks:
+    adds = any(added_items(edit) for hunk in code for edit in hunk.edits)
+    for hunk in (each for each in hunks if each.state == APPLIED and each.edits[0].is_import):
         edit = hunk.edits[0]
-        names = [name for item in edit.new for name in imported(item)] if edit.is_import else []
-        if hunk.state == APPLIED and any(name.bound in needed for name in names):
+        known, names = ([n for item in side for n in imported(item)] for side in (edit.old, edit.new))
+        if any(name.bound in needed if adds else name not in known for name in names):
             hunk.state, hunk.reason = CONFLICT, "half-landed"
-            hunk.detail = (
-                f"upstream has the code that needs `{edit.new[0].brief}`, but not this import at the top level"
-            )
+            what = "the code that needs" if adds else "nothing of the code that the patch takes out beside"
+            hunk.detail = f"upstream has {what} `{edit.new[0].brief}`, but not this import at the top level"
 
 
 def _balance(hunks: list[Hunk], target: Source, merged: bytes) -> Complaint | None:

@@ -414,6 +414,20 @@ case(
     FOR.replace("    for i in a:\n", "    if a:\n"),
     APPLIED,
 )
+case(
+    "what is taken out never was there, and what replaces it is not imported",
+    "from a import b\n\nLIMIT = 2048\n\n\ndef f(a):\n    return b(a)\n",
+    "from a import LIMIT, b\n\n\ndef f(a):\n    return b(a)\n",
+    "from a import b\n\n\ndef f(a):\n    return b(a)\n" + MORE,
+    EITHER,
+)
+case(
+    "what is taken out never was there, and a module is not imported",
+    "import os\n\n\ndef f(a):\n    x = old(a)\n    y = two(os)\n    return y\n",
+    "import os\nimport sys\n\n\ndef f(a):\n    y = two(os)\n    return y\n",
+    "import os\n\n\ndef f(a):\n    y = two(os)\n    return y\n" + MORE,
+    EITHER,
+)
 ASYNC = "async def f(a):\n    x = await one(a)\n    y = two(x)\n    return y\n"
 case(
     "await in what is sync by now",
