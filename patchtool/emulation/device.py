@@ -21,7 +21,17 @@ _FUNCTIONS = (
     "set_compile_mode",
     "set_option",
 )
-_CLASSES = ("Stream", "Event", "ExternalEvent", "NPUGraph", "graph", "device", "stream", "current_stream")
+_CLASSES = (
+    "Stream",
+    "StreamContext",
+    "Event",
+    "ExternalEvent",
+    "NPUGraph",
+    "graph",
+    "device",
+    "stream",
+    "current_stream",
+)
 
 
 def _no_op(*_: object, **__: object) -> None: ...

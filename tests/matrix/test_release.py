@@ -21,7 +21,7 @@ from patchtool.matrix.cell import Cell, Mode, Outcome, Subsystem, Tier, Verdict
 from patchtool.matrix.document import cell_document, proof_document
 from patchtool.matrix.options import RunOptions
 from patchtool.matrix.planning.cells import SeriesStates, ablation_cells, proof_cells
-from patchtool.matrix.planning.collect import collect_patch, collect_suite
+from patchtool.matrix.planning.collect import collect_patch, collect_suite, read_tests
 from patchtool.matrix.planning.matrix_file import read_matrix
 from patchtool.matrix.release_trees import ReleaseTrees
 from patchtool.matrix.running.run import run_cells
@@ -168,6 +168,53 @@ def test_speculation_on_the_newest_release_is_lossless(rendered: Any, options: A
     lengths = [float(each.numbers["accepted_length"]) for each in results if "accepted_length" in each.numbers]
     assert lengths
     assert all(1 < length < 4 for length in lengths)
+
+
+ROUNDS = read_tests(Path(__file__).with_name("scheduler_rounds.py"))
+OVERLAP = "test_three_tokens_per_step_with_overlap"
+BETWEEN = "test_results_that_are_processed_between_scheduling_and_running"
+
+
+def rounds(release: Any, subset: Any, options: Any, functions: Any) -> Any:
+    tests = [test for test in ROUNDS if test.function in functions]
+    cells = [Cell(release.series.release, subset, Tier.EMULATED, test) for test in tests]
+    return {each.cell.test.function: each for each in run_cells(cells, [release.trees], options)}
+
+
+def test_requests_that_join_leave_and_return_are_served_as_if_alone(rendered: Any, options: Any) -> None:
+    pin = rendered("0.5.13")
+    results = rounds(pin, pin.series.applied, options, {test.function for test in ROUNDS} - {BETWEEN})
+    assert len(results) == 4
+    assert [each.detail for each in results.values() if each.outcome is not Outcome.PASSED] == []
+    # some leave early, and states are tracked, restored and, once evicted, computed again
+    for numbers in [each.numbers for each in results.values()]:
+        assert all(numbers[name] for name in ("left_early", "tracked", "restored", "computed")), numbers
+    assert results["test_thirty_two_requests"].numbers["most_rows"] > 16
+
+
+@pytest.mark.parametrize(
+    ("subset", "functions", "detail"),
+    [
+        ((), {"test_eight_tokens_per_step"}, "does not start"),
+        (("kv_copy_override",), {OVERLAP, "test_eight_tokens_per_step"}, "differs at token"),
+    ],
+)
+def test_rounds_of_requests_fail_without_the_fixes(
+    rendered: Any, options: Any, subset: Any, functions: Any, detail: Any
+) -> None:
+    results = rounds(rendered("0.5.13"), subset, options, functions)
+    assert len(results) == len(functions)
+    assert all(each.outcome is Outcome.FAILED and detail in each.detail for each in results.values())
+
+
+def test_every_row_of_a_commit_has_slots_of_its_own(rendered: Any, options: Any) -> None:
+    newest = rendered("0.5.23")
+    results = rounds(newest, newest.series.applied, options, {OVERLAP, BETWEEN})
+    assert results[OVERLAP].outcome is Outcome.PASSED, results[OVERLAP].detail
+    assert int(results[OVERLAP].numbers["rows"]) > 100
+    # the check sees rows of freed requests where the loop runs a batch that was scheduled before their end
+    assert results[BETWEEN].outcome is Outcome.FAILED
+    assert "that are reserved or none: got [-1]" in results[BETWEEN].detail
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from dataclasses import dataclass
 from typing import Any
 
 from patchtool.emulation.drafts import DRAFTS
@@ -23,38 +24,66 @@ _COMMON = {
     "load_format": "dummy",
     "sampling_backend": "pytorch",
     "page_size": 1,
-    "max_total_tokens": 512,
-    "max_running_requests": 4,
-    "max_mamba_cache_size": 16,
     "chunked_prefill_size": INTERVAL,
     "mem_fraction_static": 0.5,
-    "disable_overlap_schedule": True,
     "random_seed": 1,
     "log_level": "error",
 }
 _SPECULATIVE = {
     "speculative_algorithm": "NEXTN",
-    "speculative_num_steps": DRAFTS - 1,
     "speculative_eagle_topk": 1,
-    "speculative_num_draft_tokens": DRAFTS,
     "mamba_scheduler_strategy": "extra_buffer",
     "mamba_track_interval": INTERVAL,
 }
 
 
-def server_args(*, speculative: bool, sizes: tuple[int, ...]) -> Any:
+@dataclass(frozen=True)
+class ServerShape:
+    """How large a server is, and how it schedules.
+
+    Args:
+        sizes: Captured batch sizes; empty for eager.
+        drafts: Tokens per verify step.
+        requests: Requests that run at a time, at most.
+        slots: States in the pool, for running requests and the prefix cache together.
+        tokens: Tokens in the KV cache.
+        overlap: Process a batch's result while the next one runs; each request then has two tracked slots.
+    """
+
+    sizes: tuple[int, ...] = ()
+    drafts: int = DRAFTS
+    requests: int = 4
+    slots: int = 16
+    tokens: int = 512
+    overlap: bool = False
+
+    def arguments(self, *, speculative: bool) -> dict[str, Any]:
+        """The settings that say so, by the names of the first release that was supported."""
+        arguments: dict[str, Any] = {
+            "max_total_tokens": self.tokens,
+            "max_running_requests": self.requests,
+            "max_mamba_cache_size": self.slots,
+            "disable_overlap_schedule": not self.overlap,
+            "disable_cuda_graph": not self.sizes,
+        }
+        if self.sizes:
+            arguments |= {"cuda_graph_bs": list(self.sizes), "cuda_graph_max_bs": max(self.sizes)}
+        if speculative:
+            arguments |= {"speculative_num_steps": self.drafts - 1, "speculative_num_draft_tokens": self.drafts}
+        return arguments
+
+
+def server_args(shape: ServerShape, *, speculative: bool) -> Any:
     """Create and publish the release's own arguments for the tiny model.
 
     Args:
+        shape: How large the server is.
         speculative: Decode by verify steps and track states for the prefix cache.
-        sizes: Captured batch sizes; empty for eager.
 
     Raises:
         UnsupportedReleaseError: The release has no such setting under any known name, or rejects its value.
     """
-    settings: dict[str, Any] = {**_COMMON, **(_SPECULATIVE if speculative else {}), "disable_cuda_graph": not sizes}
-    if sizes:
-        settings |= {"cuda_graph_bs": list(sizes), "cuda_graph_max_bs": max(sizes)}
+    settings = {**_COMMON, **(_SPECULATIVE if speculative else {}), **shape.arguments(speculative=speculative)}
     server_args_class = import_srt("server_args").ServerArgs
     # a constructor with **kwargs does not name the settings; the class's annotations do
     known = {*inspect.signature(server_args_class).parameters, *inspect.get_annotations(server_args_class)}

@@ -28,6 +28,7 @@ class DraftProposer:
     Args:
         tokens: The output of each request, by name.
         running: Returns the requests of the current batch, in its order.
+        drafts: Tokens per verify step.
 
     Attributes:
         rows: Number of proposed chains.
@@ -36,9 +37,10 @@ class DraftProposer:
         UnsupportedReleaseError: The release arranges drafts by an unknown function.
     """
 
-    def __init__(self, tokens: Mapping[str, Sequence[int]], running: Callable[[], Sequence[Any]]) -> None:
+    def __init__(self, tokens: Mapping[str, Sequence[int]], running: Callable[[], Sequence[Any]], drafts: int) -> None:
         self._tokens = tokens
         self._running = running
+        self._drafts = drafts
         self._random = Random(5)  # noqa: S311  repeatable drafts, no secret
         self.rows = 0
         original = getattr(import_srt("speculative.eagle_utils"), _LAYOUT, None)
@@ -68,7 +70,7 @@ class DraftProposer:
         """Drafts for a request with ``length`` cached tokens of prompt and output."""
         self.rows += 1
         done = length - len(request.origin_input_ids) + 1
-        return propose(self._tokens.get(request.rid, ()), done, VOCABULARY, self._random)
+        return propose(self._tokens.get(request.rid, ()), done, VOCABULARY, self._random, self._drafts)
 
 
 def _disable_draft_graphs() -> None:

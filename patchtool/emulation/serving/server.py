@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
-from patchtool.emulation.serving.arguments import server_args
+from patchtool.emulation.serving.arguments import ServerShape, server_args
 from patchtool.emulation.serving.dense import replace_experts
 from patchtool.emulation.serving.draft_proposer import DraftProposer
 from patchtool.emulation.serving.request_queue import AllFinished, RequestQueue
@@ -25,6 +25,23 @@ if TYPE_CHECKING:
     Tokens = Sequence[int]
 
 _RANKS = ("gpu_id", "tp_rank", "moe_ep_rank", "pp_rank", "attn_cp_rank", "moe_dp_rank", "attn_dp_rank")
+
+
+@dataclass(frozen=True)
+class Visit:
+    """A request, and when it comes and goes.
+
+    Args:
+        prompt: Token ids.
+        count: Tokens to decode.
+        joins: The iteration of the event loop in which it arrives, from 1.
+        leaves: The iteration in which its client aborts it; None if it stays until it is finished.
+    """
+
+    prompt: Tokens
+    count: int
+    joins: int = 1
+    leaves: int | None = None
 
 
 @dataclass(frozen=True)
@@ -45,16 +62,19 @@ class InProcessServer:
 
     Args:
         drafts: Tokens to propose as drafts, by request name; None for a server without speculation.
-        sizes: Captured batch sizes; empty for eager.
+        shape: How large it is, and how it schedules.
     """
 
-    def __init__(self, drafts: Mapping[str, Tokens] | None = None, sizes: tuple[int, ...] = ()) -> None:
+    def __init__(self, drafts: Mapping[str, Tokens] | None = None, shape: ServerShape | None = None) -> None:
+        shape = shape or ServerShape()
         os.environ |= {"ASCEND_USE_FIA": "1", "SGLANG_ENABLE_SPEC_V2": "1"}  # as upstream recommends on the device
         logging.disable(logging.WARNING)
         replace_experts()
         replace_dummy_weights()
-        self.proposer = None if drafts is None else DraftProposer(drafts, lambda: self._queue.running)
-        arguments = server_args(speculative=drafts is not None, sizes=sizes)
+        self.proposer = None
+        if drafts is not None:
+            self.proposer = DraftProposer(drafts, lambda: self._queue.running, shape.drafts)
+        arguments = server_args(shape, speculative=drafts is not None)
         scheduler_class = import_srt("managers.scheduler").Scheduler
         ports = import_srt("server_args").PortArgs.init_new(arguments)
         self._copying_pools = _record_copying_pools()
@@ -63,6 +83,7 @@ class InProcessServer:
             scheduler_class, server_args=arguments, port_args=ports, dp_rank=None, **dict.fromkeys(_RANKS, 0)
         )
         self._scheduler, self._queue = scheduler, RequestQueue(scheduler)
+        self._event_loop = scheduler.run_event_loop
         self._verified = 0
 
     @property
@@ -94,11 +115,26 @@ class InProcessServer:
         Raises:
             RuntimeError: The Scheduler does not finish.
         """
-        self._queue.submit({name: _request(name, prompt, count) for name, prompt in prompts.items()})
+        return self.serve_visits({name: Visit(prompt, count) for name, prompt in prompts.items()})
+
+    def serve_visits(self, visits: Mapping[str, Visit]) -> dict[str, ServedRequest]:
+        """Run the Scheduler's event loop, with requests that join and leave, until those that stay are finished.
+
+        Args:
+            visits: By request name.
+
+        Raises:
+            RuntimeError: The Scheduler does not finish.
+        """
+        messages = [(visit.joins, _request(name, visit.prompt, visit.count)) for name, visit in visits.items()]
+        leaving = {name: visit.leaves for name, visit in visits.items() if visit.leaves is not None}
+        abort = import_srt("managers.io_struct").AbortReq
+        messages += [(leaves, abort(rid=name)) for name, leaves in leaving.items()]
+        self._queue.submit(messages, visits.keys() - leaving.keys())
         with contextlib.suppress(AllFinished):
-            self._scheduler.event_loop_normal()
-        requests = {name: self._queue.requests[name] for name in prompts}
-        self._verified += sum(len(request.output_ids) - 1 for request in requests.values())
+            self._event_loop()
+        requests = {name: self._queue.requests[name] for name in visits if name in self._queue.requests}
+        self._verified += sum(max(len(request.output_ids) - 1, 0) for request in requests.values())
         return {name: ServedRequest(list(each.output_ids), int(each.cached_tokens)) for name, each in requests.items()}
 
 

@@ -8,7 +8,7 @@ tests do not cover.
 
 from __future__ import annotations
 
-from patchtool.emulation.serving.arguments import INTERVAL, VOCABULARY
+from patchtool.emulation.serving.arguments import INTERVAL, VOCABULARY, ServerShape
 from patchtool.emulation.serving.graph import ReplayedGraph
 from patchtool.emulation.serving.pristine import cached_on_pristine
 from patchtool.emulation.serving.server import InProcessServer
@@ -55,7 +55,7 @@ def baseline() -> dict[str, list[int]]:
 
 def start_server(tokens: dict[str, list[int]], sizes: tuple[int, ...] = ()) -> InProcessServer:
     try:
-        server = InProcessServer(tokens, sizes)
+        server = InProcessServer(tokens, ServerShape(sizes))
     except AttributeError as error:
         if error.name not in MISSING_BUFFERS:
             raise
