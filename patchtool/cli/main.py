@@ -41,11 +41,19 @@ class _Bug(PatchtoolError):
 
 def run() -> None:
     """Run the command line; the entry point of the ``patchtool`` script."""
+    _open_standard_streams()
     gc.set_threshold(2_000_000, 20, 20)  # syntax trees are many objects and little garbage
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is signal.SIG_DFL:
             signal.signal(number, signal.default_int_handler)  # ends as Ctrl-C does: cleaned up, and told
     _exit(main(sys.argv[1:]))
+
+
+def _open_standard_streams() -> None:
+    """Open standard streams that the caller has closed, on nothing; a file of a project would take their numbers."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115, PTH123 -- until the process ends
 
 
 def _exit(code: int) -> NoReturn:

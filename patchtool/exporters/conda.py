@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from patchtool.domain.errors import InputError
 from patchtool.exporters.snippets import with_release
-from patchtool.exporters.text_patches import refuse_links
+from patchtool.exporters.text_patches import NOT_UTF_8, refuse_links, refuse_names
 
 if TYPE_CHECKING:
     from patchtool.workflow.exported_series import ExportedSeries
@@ -25,6 +25,7 @@ def export(series: ExportedSeries) -> Mapping[str, bytes]:
         InputError: rattler-build, which has a patch program of its own, would write other bytes.
     """
     refuse_links(series, "rattler-build", modes=True)
+    refuse_names(series, "rattler-build", NOT_UTF_8, "is not UTF-8")
     for file in series.files:
         states = [data for data in (file.before, file.after) if data is not None]
         if any(b"\r\n" in data for data in states) and any(_LINE_FEED.search(data) for data in states):

@@ -29,7 +29,7 @@ def export(series: ExportedSeries) -> Mapping[str, bytes]:
     ]
     others = [report for report in series.reports if report.info not in series.infos]
     head = {"tool": f"patchtool {patchtool.__version__}", "day": iso_time(series.date)[:10]}
-    return {"index.html": rendered("page.html", series=series, patches=patches, others=others, **head).encode()}
+    return {"index.html": rendered("page.html", series=series, patches=patches, others=others, **head)}
 
 
 def _lines(diff: str) -> list[tuple[str, str]]:

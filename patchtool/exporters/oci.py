@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from patchtool.adapters.tarballs import REGULAR, tar
-from patchtool.exporters.text_patches import refuse_links
+from patchtool.exporters.text_patches import refuse_links, refuse_names
 from patchtool.workflow.dates import iso_time
 
 if TYPE_CHECKING:
@@ -64,6 +64,7 @@ def export(series: ExportedSeries) -> Mapping[str, bytes]:
     Source: Containerfile(5); OCI image specification 1.0: layout, layer, annotations.
     """
     refuse_links(series, "the overlay", modes=True)
+    refuse_names(series, "the overlay, which has lists of files,", r"\n\r\\", "has a line break or a backslash")
     overlay = _overlay(series)
     facts = {"package": series.package.name, "release": series.upstream_version, "home": HOME}
     return {

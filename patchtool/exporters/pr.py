@@ -22,7 +22,7 @@ def export(series: ExportedSeries) -> Mapping[str, bytes]:
     for patch in series.patches:
         diff = patch.diff.decode("utf-8", "replace")
         facts = {"info": patch.info, "evidence": evidence(series, patch.info), "diff": diff, "fence": fence(diff)}
-        files[f"{patch.info.name}.md"] = rendered("pull_request.md", series=series, **facts).encode()
+        files[f"{patch.info.name}.md"] = rendered("pull_request.md", series=series, **facts)
     return files
 
 

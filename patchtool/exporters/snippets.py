@@ -40,7 +40,7 @@ def patches_with_snippet(
         {"info": patch.info, "file": path, "sha256": hashlib.sha256(data).hexdigest()}
         for patch, (path, data) in zip(series.patches, files.items())
     ]
-    return {**files, name: rendered(template, series=series, patches=rows, **facts).encode()}
+    return {**files, name: rendered(template, series=series, patches=rows, **facts)}
 
 
 def with_release(series: ExportedSeries, template: str, **facts: str) -> dict[str, bytes]:
@@ -56,8 +56,11 @@ def with_release(series: ExportedSeries, template: str, **facts: str) -> dict[st
     return {f"{archive}.tar.bz2": data, **patches_with_snippet(series, template, template, facts=more)}
 
 
-def rendered(template: str, **facts: Any) -> str:
-    """Fill in a template; HTML is escaped, and ``line`` makes a text one line."""
+def rendered(template: str, **facts: Any) -> bytes:
+    """Fill in a template, in UTF-8; HTML is escaped, and ``line`` makes a text one line.
+
+    What is not text, such as a file's name in another encoding, is shown with question marks.
+    """
     from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape  # late: for some formats only
 
     environment = Environment(
@@ -69,4 +72,4 @@ def rendered(template: str, **facts: Any) -> str:
         lstrip_blocks=True,
     )
     environment.filters["line"] = lambda text: " ".join(text.split())
-    return environment.get_template(template).render(**facts)
+    return environment.get_template(template).render(**facts).encode("utf-8", "replace")

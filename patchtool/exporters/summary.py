@@ -39,7 +39,7 @@ def readme(series: ExportedSeries, formats: Mapping[str, Sequence[str]]) -> byte
         lines += ["", "## Use", ""]
         lines += [f"- `{name}`: `{exporter(name).USE}`" for name in formats]
     lines += ["", f"`sha256sum -c SHA256SUMS` or `patchtool verify` checks the files of {iso_time(series.date)[:10]}."]
-    return ("\n".join(lines) + "\n").encode()
+    return ("\n".join(lines) + "\n").encode("utf-8", "replace")
 
 
 _LAYOUTS = {
@@ -90,4 +90,4 @@ def record(series: ExportedSeries, formats: Mapping[str, Sequence[str]]) -> byte
         ],
         "formats": {name: list(files) for name, files in formats.items()},
     }
-    return (json.dumps(document, indent=2, ensure_ascii=False) + "\n").encode("utf-8", "surrogateescape")
+    return (json.dumps(document, indent=2) + "\n").encode()  # ASCII: a path need not be UTF-8, and JSON must be

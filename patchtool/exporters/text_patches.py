@@ -12,6 +12,8 @@ from patchtool.domain.text_patch import SYMLINK
 if TYPE_CHECKING:
     from patchtool.workflow.exported_series import ExportedPatch, ExportedSeries
 
+NOT_UTF_8 = "\ud800-\udfff"
+"""Characters for `refuse_names`: what bytes that are no UTF-8 are decoded to."""
 # GNU patch also finds diffs that are indented, and normal diffs and ed scripts; git am also finds headers in a message.
 _DIFF_LINE = re.compile(
     r"(?:---|\+\+\+ |\*\*\* |diff |Index: |@@ )|\d+(?:,\d+)?[acd][\d,]*$|(?:From|Subject|Date):|From [0-9a-f]{40} "
@@ -20,6 +22,7 @@ _QUOTED_PATH = re.compile(rb'^(?:diff --git|---|\+\+\+) [^\n]*"[^\n]*$', re.MULT
 _EMPTIED = re.compile(
     rb"^diff --git ([^\n]*)\n(?:[a-z][^\n]*\n)*index [0-9a-f]+\.\.%s" % blob_id(b"").encode(), re.MULTILINE
 )
+_WHOLE_FILE = re.compile(rb'^diff --git [^\n]* "?b/([^\n]*)\n(new|deleted) file mode', re.MULTILINE)
 _BINARY = re.compile(rb"^diff --git ([^\n]*)\n(?:[a-z][^\n]*\n)*GIT binary patch$", re.MULTILINE)
 
 
@@ -36,6 +39,25 @@ def refuse_binary(patch: ExportedPatch) -> None:
             f"{patch.info.name} changes a binary file, which GNU patch cannot do: {paths}",
             hint="patchtool export mbox writes it for git am",
         )
+
+
+def refuse_folders_for_files(patch: ExportedPatch) -> None:
+    """Refuse a patch that puts a folder in the place of a file, or the other way: GNU patch deletes files at the end.
+
+    Raises:
+        InputError: It does; names the file.
+    """
+    names: dict[bytes, list[bytes]] = {b"new": [], b"deleted": []}
+    for match in _WHOLE_FILE.finditer(patch.diff):
+        names[match[2]].append(match[1].strip(b'"'))
+    for files, others in (names.values(), reversed(names.values())):
+        for file in files:
+            if any(other.startswith(file + b"/") for other in others):
+                raise InputError(
+                    f"{patch.info.name} has a folder in the place of a file, which GNU patch cannot do: "
+                    f"{file.decode('utf-8', 'replace')}",
+                    hint="patchtool export mbox writes it for git am",
+                )
 
 
 def refuse_quoted_paths(patch: ExportedPatch) -> None:
@@ -83,6 +105,24 @@ def refuse_links(series: ExportedSeries, reader: str, *, modes: bool = False) ->
         if what:
             hint = "patchtool export mbox writes it for git am"
             raise InputError(f"the series changes {what}, which {reader} does not keep: {file.path}", hint=hint)
+
+
+def refuse_names(series: ExportedSeries, reader: str, unreadable: str, what: str) -> None:
+    """Refuse files whose names a reader cannot have.
+
+    Args:
+        series: The series.
+        reader: Who reads the export.
+        unreadable: A set of characters of a regular expression; bytes that are no UTF-8 are lone surrogates.
+        what: What such a name has or is, for the message.
+
+    Raises:
+        InputError: The series changes such a file; names it.
+    """
+    for file in series.files:
+        if re.search(f"[{unreadable}]", file.path):
+            hint = "patchtool export mbox writes it for git am"
+            raise InputError(f"{reader} cannot have a file whose name {what}: {file.path!r}", hint=hint)
 
 
 def refuse_diff_lines(patch: ExportedPatch) -> None:

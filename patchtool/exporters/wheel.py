@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from patchtool.domain.errors import InputError
 from patchtool.exporters.cyclonedx import cyclonedx_document
-from patchtool.exporters.text_patches import refuse_links
+from patchtool.exporters.text_patches import NOT_UTF_8, refuse_links, refuse_names
 from patchtool.exporters.version_module import with_version
 from patchtool.exporters.wheel_archive import WheelArchive
 from patchtool.workflow.exported_series import with_local
@@ -36,6 +36,7 @@ def export(series: ExportedSeries) -> Mapping[str, bytes]:
     Source: the packaging specifications for wheels, RECORD, local versions, and SBOMs in wheels (PEP 770).
     """
     refuse_links(series, "a wheel")
+    refuse_names(series, "a wheel", NOT_UTF_8, "is not UTF-8")
     sbom = cyclonedx_document(series)
     wheels, patched = series.fetch_artifacts(), {}
     for done, path in enumerate(wheels):

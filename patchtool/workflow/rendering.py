@@ -302,7 +302,7 @@ def _key(
     parts += [info.text.key] if info.text else []
     parts += [f"{path} {ids.get(path, '-')}" for path in paths]
     parts += [snapshot] if snapshot else []
-    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+    return hashlib.sha256("\n".join(parts).encode("utf-8", "surrogateescape")).hexdigest()
 
 
 @lru_cache(maxsize=1)

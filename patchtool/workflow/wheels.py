@@ -8,7 +8,7 @@ from pathlib import Path
 
 from patchtool.adapters.files import locked
 from patchtool.adapters.upstreams import Artifact, Upstream, local_path, open_upstream, pinned, sha256_of
-from patchtool.domain.errors import EnvironmentFault, InputError
+from patchtool.domain.errors import EnvironmentFault, InputError, PatchtoolError
 from patchtool.domain.release import Release
 from patchtool.workflow.acquire import direct_artifact
 from patchtool.workflow.session import Session
@@ -33,14 +33,15 @@ def release_wheels(
 
     Raises:
         InputError: A pattern matches no wheel, or the release has none.
-        EnvironmentFault: A wheel cannot be downloaded, or does not have the hash that it must have.
+        EnvironmentFault: A wheel cannot be downloaded, is missing offline, or does not have the hash that it must have.
     """
+    remark = ""
     if release.commit:
         tagged = Release.of_tag(release.name)
         if tagged is None:
             hint = "patchtool export tarball writes the patched source"
             raise InputError(f"{release} is a commit, and only releases have wheels", hint=hint)
-        session.remarks.append(
+        remark = (
             f"the wheel is that of {tagged}, which the pin has no hash of; what is patched in it is as in {release}"
         )
         release, hashes = tagged, None
@@ -59,7 +60,8 @@ def release_wheels(
     wheels = [each for each in offered if each.filename.endswith(".whl")]
     wheels = pinned(wheels, hashes) if hashes is not None else wheels
     if not wheels:
-        raise _no_wheel(release, offline=offline)
+        raise _no_wheel(release, offline=offline, pinned=hashes is not None)
+    session.remarks.extend([remark] if remark else [])
     names = sorted({each.filename for each in wheels})
     if hashes and not patterns and len(names) < len(hashes) and (offline or session.find_links):
         session.remarks.append(
@@ -87,8 +89,10 @@ def _kept(session: Session, upstream: Upstream, wheel: Artifact, folder: Path, a
     )
 
 
-def _no_wheel(release: Release, *, offline: bool) -> EnvironmentFault:
+def _no_wheel(release: Release, *, offline: bool, pinned: bool) -> PatchtoolError:
     hint = "run it once without --offline, or name a folder of wheels with --find-links"
     if not offline:
         hint = "a wheel is patched as upstream built it: pin a release that has one"
-    return EnvironmentFault(f"there is no wheel of {release} that the pin lists", hint=hint)
+    if offline or pinned:
+        return EnvironmentFault(f"there is no wheel of {release} that the pin lists", hint=hint)
+    return InputError(f"there is no wheel of {release}", hint=hint)

@@ -447,6 +447,41 @@ def test_commit_is_exported_in_every_format_but_wheel(upstream: SmallUpstream, t
     assert "patchtool export tarball" in refused.err
 
 
+def test_file_whose_name_is_not_utf_8_is_exported(upstream: SmallUpstream, tmp_path: Path) -> None:
+    git = GitUpstream(tmp_path / "upstream.git")
+    commit = git.commit({CACHE: SOURCE}, tag="v1.0")
+    pin = f"sglang @ git+{git.url}@{commit}#subdirectory=python  # v1.0\n"
+    (upstream.project / "upstream-pin.txt").write_text(pin)
+    name = '"b/python/sglang/caf\\351.py"'
+    diff = f"diff --git {name.replace('b/', 'a/', 1)} {name}\nnew file mode 100644\n--- /dev/null\n+++ {name}\n"
+    fork = put(tmp_path / "fork", {"latin.patch": f"Latin name\n\n{diff}@@ -0,0 +1 @@\n+x = 1\n".encode()})
+    assert upstream.run("import", str(fork)).code == 0
+    done = export(upstream, "--all")
+    assert done.code == 1
+    refused = {
+        line.removeprefix("note: ").partition(" ")[0] for line in done.out.splitlines() if "not exported" in line
+    }
+    assert refused == {"wheel", "conda"}
+    out = upstream.folder / "out"
+    assert upstream.run("verify", str(out)).code == 0
+    tree = put(tmp_path / "tree", {CACHE: SOURCE.encode()})
+    for file in (out / "quilt/series").read_text().split():
+        run(["patch", "-p1", "--fuzz=0", "-i", out / "quilt" / file], tree)
+    assert (tree / os.fsdecode(b"python/sglang/caf\xe9.py")).read_bytes() == b"x = 1\n"
+
+
+def test_tag_without_a_wheel_is_exported_in_all_other_formats(upstream: SmallUpstream, tmp_path: Path) -> None:
+    git = GitUpstream(tmp_path / "upstream.git")
+    commit = git.commit({CACHE: SOURCE}, tag="v2.0")
+    pin = f"sglang @ git+{git.url}@{commit}#subdirectory=python  # v2.0\n"
+    (upstream.project / "upstream-pin.txt").write_text(pin)
+    put(upstream.links, {"sglang-2.0.tar.gz": b"a source archive is no wheel"})
+    done = validated(export(upstream, "--all", "--json"))
+    assert done.code == 1
+    assert "wheel was not exported: there is no wheel of v2.0" in done.document["notes"]
+    assert {row["format"] for row in done.document["formats"]} == set(FORMATS) - {"wheel"}
+
+
 @pytest.mark.parametrize("same", [True, False])
 def test_commit_of_a_release_tag_has_the_wheel_of_that_release(
     upstream: SmallUpstream, tmp_path: Path, *, same: bool

@@ -7,8 +7,9 @@ import pytest
 
 from patchtool.domain.errors import InputError
 from patchtool.emulation import PACKAGE as SGLANG
+from patchtool.exporters import FORMATS
 from patchtool.workflow.exported_series import Layout
-from tests.exporters.awkward_files import BINARY, DELETED_EMPTY, EMPTY, ONE_LINE, QUOTED, STATES
+from tests.exporters.awkward_files import BINARY, DELETED_EMPTY, EMPTY, FOLDER_FOR_FILE, NAMED, ONE_LINE, QUOTED, STATES
 from tests.exporters.consumers import Files, commit, export_to, put, read, require, run, series_of
 
 LAYOUTS = pytest.mark.parametrize("layout", list(Layout), ids=lambda layout: layout.value)
@@ -42,6 +43,31 @@ def test_what_not_every_format_can_do(tmp_path: Path, states: list[Files], name:
     assert read(tree) == states[-1]
 
 
+@pytest.mark.parametrize("kind", NAMED)
+@pytest.mark.parametrize("name", FORMATS)
+def test_name_is_kept_or_refused_with_a_format_that_keeps_it(tmp_path: Path, name: str, kind: str) -> None:
+    try:
+        folder = export_to(tmp_path, name, series_of(tmp_path, NAMED[kind]))
+    except InputError as error:
+        assert name in {"oci", "wheel", "debian", "conda"}
+        assert "name" in error.message  # noqa: PT017
+        assert "patchtool export" in (error.hint or "")  # noqa: PT017
+        return
+    assert not any("\n" in path or "\\" in path for path in read(folder))
+    if name in {"quilt", "rpm", "arch", "yocto"}:
+        tree = put(tmp_path / "tree", NAMED[kind][0])
+        run(["patch", "-p1", "--fuzz=0", "-i", next(folder.rglob("*.patch"))], tree)
+    elif name == "mbox":
+        tree = put(tmp_path / "tree", NAMED[kind][0])
+        run(["git", "apply", *folder.glob("*.patch")], tree)
+    elif name == "tarball":
+        run(["tar", "-xf", next(folder.iterdir()), "-C", tmp_path], tmp_path)
+        tree = tmp_path / "sglang-1.0+npu.1"
+    else:
+        return
+    assert read(tree) == NAMED[kind][-1]
+
+
 def test_quilt_deletes_an_empty_file(tmp_path: Path) -> None:  # it cannot bring it back
     require("quilt")
     patches = export_to(tmp_path, "quilt", series_of(tmp_path, DELETED_EMPTY))
@@ -66,6 +92,18 @@ def test_git_am_makes_our_tree_and_our_commits(tmp_path: Path, layout: Layout) -
         run(["git", "fetch", "-q", tmp_path / "repository"], tree)
         compared = run(["git", "range-diff", f"{series.base}..FETCH_HEAD", f"{base}..HEAD"], tree)
         assert [line.split()[2] for line in compared.splitlines()] == ["=", "="], compared
+
+
+@pytest.mark.parametrize("states", [FOLDER_FOR_FILE, FOLDER_FOR_FILE[::-1]], ids=["folder", "file"])
+def test_git_am_puts_a_folder_in_the_place_of_a_file_and_quilt_refuses_it(tmp_path: Path, states: list[Files]) -> None:
+    series = series_of(tmp_path, states)
+    mails = export_to(tmp_path, "mbox", series)
+    tree = put(tmp_path / "tree", states[0])
+    run(["git", "apply", *mails.glob("*.patch")], tree)
+    assert read(tree) == states[-1]
+    for name in ("quilt", "debian", "rpm", "arch", "yocto", "nix", "spack", "conda"):
+        with pytest.raises(InputError, match=r"has a folder in the place of a file.*python/sglang/codec"):
+            export_to(tmp_path, name, series)
 
 
 def test_git_am_does_binary_files_and_quilt_refuses_them(tmp_path: Path) -> None:

@@ -158,8 +158,8 @@ def _stream(
             mode, repository_path = place(path)
             mode = commit.modes.get(path, mode)
             name = _quoted(repository_path or path)
-            deleted = f"D {name}\n".encode()
-            parts.append(deleted if content is None else f"M {mode} inline {name}\n".encode() + _data(content))
+            written = b"D %s\n" % name if content is None else b"M %s inline %s\n" % (mode.encode(), name)
+            parts.append(written if content is None else written + _data(content))
         parts.append(f"\nget-mark :{mark}\n".encode())
     return b"".join(parts)
 
@@ -168,9 +168,9 @@ def _data(content: bytes) -> bytes:
     return b"data %d\n%s\n" % (len(content), content)
 
 
-def _quoted(path: str) -> str:
+def _quoted(path: str) -> bytes:
     """Quote a path as fast-import needs it; unquoted, a path extends to the end of the line."""
     if not path.startswith('"') and "\n" not in path:
-        return path
+        return path.encode("utf-8", "surrogateescape")
     escaped = path.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-    return f'"{escaped}"'
+    return f'"{escaped}"'.encode("utf-8", "surrogateescape")
