@@ -148,7 +148,11 @@ _KEYS = (b"--- ", b"+++ ", b"rename from ", b"rename to ", b"diff --git ", b"new
 
 def _path(name: bytes, *, strip: bool = False) -> str:
     """A path as text, unquoted, without the time stamp that ``diff -u`` appends."""
-    name = name.strip() if name.startswith(b'"') else name.partition(b"\t")[0].strip()
+    if name.startswith(b'"'):
+        name = name.strip()
+    else:  # git writes a tab behind a name with spaces, which may end in one
+        name, tab, _ = name.partition(b"\t")
+        name = name if tab else name.strip()
     if name.startswith(b'"') and name.endswith(b'"'):
         name = _ESCAPE.sub(_unescaped, name[1:-1])
     if name == b"/dev/null":

@@ -6,7 +6,12 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from patchtool.exporters.text_patches import refuse_binary, refuse_diff_lines, refuse_folders_for_files
+from patchtool.exporters.text_patches import (
+    refuse_binary,
+    refuse_diff_lines,
+    refuse_folders_for_files,
+    refuse_trailing_spaces,
+)
 
 if TYPE_CHECKING:
     from patchtool.workflow.exported_series import ExportedPatch, ExportedSeries
@@ -31,9 +36,10 @@ def patch_text(patch: ExportedPatch, more: Mapping[str, str] = MappingProxyType(
         more: Further fields.
 
     Raises:
-        InputError: It changes a binary file, has a folder in the place of a file, or its text looks like a diff.
+        InputError: GNU patch cannot do it, or its text looks like a diff.
     """
     refuse_binary(patch)
+    refuse_trailing_spaces(patch)
     refuse_folders_for_files(patch)
     refuse_diff_lines(patch)
     info = patch.info

@@ -22,6 +22,7 @@ _QUOTED_PATH = re.compile(rb'^(?:diff --git|---|\+\+\+) [^\n]*"[^\n]*$', re.MULT
 _EMPTIED = re.compile(
     rb"^diff --git ([^\n]*)\n(?:[a-z][^\n]*\n)*index [0-9a-f]+\.\.%s" % blob_id(b"").encode(), re.MULTILINE
 )
+_TRAILING_SPACE = re.compile(rb"^diff --git a/[^\n]* $", re.MULTILINE)
 _WHOLE_FILE = re.compile(rb'^diff --git [^\n]* "?b/([^\n]*)\n(new|deleted) file mode', re.MULTILINE)
 _BINARY = re.compile(rb"^diff --git ([^\n]*)\n(?:[a-z][^\n]*\n)*GIT binary patch$", re.MULTILINE)
 
@@ -37,6 +38,21 @@ def refuse_binary(patch: ExportedPatch) -> None:
         paths = match[1].decode("utf-8", "replace")
         raise InputError(
             f"{patch.info.name} changes a binary file, which GNU patch cannot do: {paths}",
+            hint="patchtool export mbox writes it for git am",
+        )
+
+
+def refuse_trailing_spaces(patch: ExportedPatch) -> None:
+    """Refuse a patch of files whose names end in a space, which GNU patch leaves out.
+
+    Raises:
+        InputError: There is such a name; shows the line.
+    """
+    match = _TRAILING_SPACE.search(patch.diff)
+    if match:
+        raise InputError(
+            f"{patch.info.name} changes a file whose name ends in a space, which GNU patch does not find: "
+            f"{match[0].decode('utf-8', 'replace')!r}",
             hint="patchtool export mbox writes it for git am",
         )
 

@@ -39,7 +39,7 @@ EMPTY = [
 DELETED_EMPTY = [_ALWAYS | {f"{ROOT}empty.py": b"", f"{ROOT}a.py": b"a"}, _ALWAYS | {f"{ROOT}a.py": b"a"}]
 QUOTED = [_ALWAYS | {f"{ROOT}quote'\"d.py": b"a\n"}, _ALWAYS | {f"{ROOT}quote'\"d.py": b"b\n"}]
 BINARY = [_ALWAYS, _ALWAYS | {f"{ROOT}table.py": bytes(range(256))}]
-NAMES = {"line feed": "a\nb.py", "backslash": "a\\b.py", "not UTF-8": "a\udcff.py"}
+NAMES = {"line feed": "a\nb.py", "backslash": "a\\b.py", "not UTF-8": "a\udcff.py", "last space": "a "}
 """Names that git quotes, and that not every format can have."""
 NAMED = {
     kind: [_ALWAYS | {f"{ROOT}{name}": b"a\n"}, _ALWAYS | {f"{ROOT}{name}": b"b\n", f"{ROOT}new {name}": b"c\n"}]

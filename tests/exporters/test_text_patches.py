@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from patchtool.adapters.diff_text import split_diff
 from patchtool.domain.errors import InputError
 from patchtool.emulation import PACKAGE as SGLANG
 from patchtool.exporters import FORMATS
@@ -12,6 +13,13 @@ from patchtool.workflow.exported_series import Layout
 from tests.exporters.awkward_files import BINARY, DELETED_EMPTY, EMPTY, FOLDER_FOR_FILE, NAMED, ONE_LINE, QUOTED, STATES
 from tests.exporters.consumers import Files, commit, export_to, put, read, require, run, series_of
 
+GNU_PATCH = {"quilt", "rpm", "arch", "yocto", "spack", "nix"}
+REFUSED = {
+    "line feed": {"oci", "debian"},
+    "backslash": {"oci", "debian"},
+    "not UTF-8": {"wheel", "conda"},
+    "last space": {"debian", "conda", *GNU_PATCH},
+}
 LAYOUTS = pytest.mark.parametrize("layout", list(Layout), ids=lambda layout: layout.value)
 
 
@@ -46,15 +54,15 @@ def test_what_not_every_format_can_do(tmp_path: Path, states: list[Files], name:
 @pytest.mark.parametrize("kind", NAMED)
 @pytest.mark.parametrize("name", FORMATS)
 def test_name_is_kept_or_refused_with_a_format_that_keeps_it(tmp_path: Path, name: str, kind: str) -> None:
-    try:
-        folder = export_to(tmp_path, name, series_of(tmp_path, NAMED[kind]))
-    except InputError as error:
-        assert name in {"oci", "wheel", "debian", "conda"}
-        assert "name" in error.message  # noqa: PT017
-        assert "patchtool export" in (error.hint or "")  # noqa: PT017
+    series = series_of(tmp_path, NAMED[kind])
+    if name in REFUSED[kind]:
+        with pytest.raises(InputError, match="name") as refused:
+            export_to(tmp_path, name, series)
+        assert "patchtool export" in (refused.value.hint or "")
         return
+    folder = export_to(tmp_path, name, series)
     assert not any("\n" in path or "\\" in path for path in read(folder))
-    if name in {"quilt", "rpm", "arch", "yocto"}:
+    if name in GNU_PATCH - {"spack", "nix"}:
         tree = put(tmp_path / "tree", NAMED[kind][0])
         run(["patch", "-p1", "--fuzz=0", "-i", next(folder.rglob("*.patch"))], tree)
     elif name == "mbox":
@@ -66,6 +74,12 @@ def test_name_is_kept_or_refused_with_a_format_that_keeps_it(tmp_path: Path, nam
     else:
         return
     assert read(tree) == NAMED[kind][-1]
+
+
+@pytest.mark.parametrize("kind", NAMED)
+def test_names_in_a_diff_are_read_as_git_writes_them(tmp_path: Path, kind: str) -> None:
+    (patch,) = series_of(tmp_path, NAMED[kind]).patches
+    assert {part.new for part in split_diff(patch.diff)} == set(NAMED[kind][-1]) - {f"{SGLANG.folder}/__init__.py"}
 
 
 def test_quilt_deletes_an_empty_file(tmp_path: Path) -> None:  # it cannot bring it back
@@ -101,7 +115,7 @@ def test_git_am_puts_a_folder_in_the_place_of_a_file_and_quilt_refuses_it(tmp_pa
     tree = put(tmp_path / "tree", states[0])
     run(["git", "apply", *mails.glob("*.patch")], tree)
     assert read(tree) == states[-1]
-    for name in ("quilt", "debian", "rpm", "arch", "yocto", "nix", "spack", "conda"):
+    for name in ("debian", "conda", *GNU_PATCH):
         with pytest.raises(InputError, match=r"has a folder in the place of a file.*python/sglang/codec"):
             export_to(tmp_path, name, series)
 
