@@ -123,8 +123,9 @@ def _series(session: Session, stored: StoredRelease, rendering: Rendering, optio
 
         return release_wheels(session, stored.release, hashes, options.artifacts)
 
+    when = source_date_epoch()
     with session.store.writing(session.lock_timeout):
-        commits = commit_for_export(session.store.git, stored.commit, rendering)
+        commits = commit_for_export(session.store.git, stored.commit, rendering, when)
     return ExportedSeries(
         git=session.store.git,
         pin=pin,
@@ -137,7 +138,7 @@ def _series(session: Session, stored: StoredRelease, rendering: Rendering, optio
         layout=Layout(options.layout),
         local=local_version(options.local),
         package=session.store.package,
-        when=source_date_epoch(),
+        when=when,
         complete=session.store.tree(stored.commit).complete,
         fetch_artifacts=wheels,
         progress=session.progress,

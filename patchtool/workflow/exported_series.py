@@ -239,10 +239,21 @@ class ExportedSeries:
         return self.package.installed(path)
 
 
-def commit_for_export(git: Git, base: str, rendering: Rendering) -> tuple[str, ...]:
-    """Commit the patches that change the tree, each with the date of its author or of its last update."""
+def commit_for_export(git: Git, base: str, rendering: Rendering, latest: int | None) -> tuple[str, ...]:
+    """Commit the patches that change the tree, each with the date of its author or of its last update.
+
+    Args:
+        git: The store.
+        base: The release's commit.
+        rendering: The series on it.
+        latest: ``SOURCE_DATE_EPOCH``; what is later gets this date.
+    """
     dates = {patch.info.name: f"{last_update(patch.info)} +0000" for patch in rendering.patches}
-    commits = [replace(c, date=c.date or dates[c.trailer("Patchtool-Patch")]) for c in patch_commits(rendering)]
+    commits = []
+    for commit in patch_commits(rendering):
+        date = commit.date or dates[commit.trailer("Patchtool-Patch")]
+        late = latest is not None and int(date.partition(" ")[0]) > latest
+        commits.append(replace(commit, date=f"{latest} +0000" if late else date))
     return tuple(commit_patches(git, base, commits))
 
 

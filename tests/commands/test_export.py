@@ -85,8 +85,10 @@ def test_source_date_epoch_replaces_the_dates(upstream: SmallUpstream, monkeypat
     toml.write_text(toml.read_text() + 'last-update = "2026-11-29"\n')
     assert b"Last-Update: 2026-11-29\n" in exported(upstream, "quilt")["dense.patch"]
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
-    files = exported(upstream, "quilt")
-    assert b"Last-Update: 2023-11-14\n" in files["dense.patch"]
+    files = exported(upstream, "quilt", "mbox")
+    assert b"Last-Update: 2023-11-14\n" in files["quilt/dense.patch"]
+    assert b"\nDate: Tue, 14 Nov 2023 22:13:20 +0000\n" in files["mbox/0001-dense.patch"]
+    assert b"\nDate: Sat, 1 Jan 2000 00:00:00 +0000\n" in files["mbox/0002-tracking.patch"]  # earlier: it stays
     assert json.loads(files["patchtool.json"])["date"] == 1700000000
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "yesterday")
     refused = export(upstream, "quilt")
