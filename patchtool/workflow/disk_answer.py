@@ -7,8 +7,9 @@ from pathlib import Path
 from shlex import quote
 from typing import NamedTuple
 
+from patchtool.adapters.git.repository import Repository
 from patchtool.adapters.worktree import Worktree, read_applied
-from patchtool.adapters.worktree.blockers import room_for
+from patchtool.adapters.worktree.blockers import put_aside, room_for
 from patchtool.adapters.worktree.running import Running, Shadow, shadows_beside
 from patchtool.domain import document_parts
 from patchtool.domain.errors import ExitCode
@@ -46,6 +47,7 @@ class DiskAnswer(NamedTuple):
         way_back: The command that undoes an edit of a file that was patched, if there is one.
         commits: Whether a series in a checkout is committed, as far as an earlier run tells.
         branch_in_the_way: The command that makes room for the series' branch, if there is no room.
+        edit_in_the_way: The command that puts edits of files aside that the series changes, if a checkout has some.
     """
 
     folder: Path
@@ -58,6 +60,7 @@ class DiskAnswer(NamedTuple):
     way_back: str = ""
     commits: bool = True
     branch_in_the_way: str = ""
+    edit_in_the_way: str = ""
 
     @property
     def patches(self) -> tuple[PatchReport, ...]:
@@ -97,7 +100,7 @@ class DiskAnswer(NamedTuple):
         if release is not None and release != self.pin:
             return f"patchtool rebase --to {release}"
         option = "" if self.commits else " --no-commit"
-        return self.branch_in_the_way or f"patchtool apply --tree {tree}{option}"
+        return self.branch_in_the_way or self.edit_in_the_way or f"patchtool apply --tree {tree}{option}"
 
     def _review(self, tree: str) -> str | None:
         """What leads on where every fix is there, and something else is told."""
@@ -173,4 +176,15 @@ def answer_for(
         way_back=series.base.way_back if series else "",
         commits=commits,
         branch_in_the_way=in_the_way,
+        edit_in_the_way="" if series is None or series.base.changed else _edit_in_the_way(worktree, looked),
     )
+
+
+def _edit_in_the_way(worktree: Worktree, looked: RenderedWorktree) -> str:
+    """The command that puts uncommitted changes aside, of files that patches change which are not applied."""
+    missing = [p for p in looked.rendering.patches if p.on_disk and p.on_disk.state is DiskState.NOT_APPLIED]
+    names = sorted({worktree.in_repository(change.path) for p in missing for change in p.judgement.changes})
+    if worktree.checkout is None or not names:
+        return ""
+    changed = Repository(worktree.checkout).changed_paths(names)
+    return put_aside(worktree, changed) if changed else ""

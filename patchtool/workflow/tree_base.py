@@ -109,9 +109,10 @@ def _committed_base(worktree: Worktree) -> TreeBase | None:
 def _way_back(worktree: Worktree, applied: Applied, state: AppliedState) -> str:
     """The command that undoes one edit, or leaves commits that are on top of ours; the edit is the user's to save."""
     root = quote(str(worktree.root))
-    if worktree.checkout and applied.branch and worktree.head != applied.commits[-1]:
+    back = (worktree.branch, worktree.head) == (applied.head_branch, applied.head)
+    if worktree.checkout and applied.branch and worktree.head != applied.commits[-1] and not back:
         before = applied.head_branch.removeprefix("refs/heads/") if applied.head_branch else f"--detach {applied.head}"
-        return f"git -C {root} switch {before}"
+        return f"git -C {root} switch {quote(before) if applied.head_branch else before}"
     change = next(change for change in applied.files if change.path in state.paths)
     if worktree.checkout and change.disk_before:
         name = quote(worktree.in_repository(change.path))

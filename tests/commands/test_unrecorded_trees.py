@@ -206,3 +206,17 @@ def test_commands_lead_to_the_whole_series_without_a_record(tree: Tree, lost: st
     assert undone.code == 0, undone.err
     assert set(tree.status()[1].values()) == {"not-applied"}
     assert not beside or (original / tree.file.relative_to(tree.path)).read_bytes() == beside
+
+
+def test_edit_that_is_in_the_way_of_commits_is_put_aside(upstream: SmallUpstream) -> None:
+    tree = Tree(upstream, "clone")
+    edited(tree)
+    git(tree.path, "config", "user.name", "Person")
+    git(tree.path, "config", "user.email", "person@example.org")
+    refused = run(tree, "apply")
+    assert (refused.code, "stash push" in refused.err) == (2, True)
+    assert [command.split()[-4:-2] for command in follow(tree)][0] == ["stash", "push"]
+    assert tree.status() == (0, BOTH)
+    assert run(tree, "unapply").code == 0
+    git(tree.path, "stash", "pop", "-q")
+    assert tree.file.read_bytes().endswith(MINE)

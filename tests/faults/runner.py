@@ -20,7 +20,7 @@ from tests.faults.mirror import Mirror
 from tests.faults.scenarios import GIT_FOLDERS, SCENARIOS, Scenario, Snapshot, World
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from tests.faults.injector import Call
 
@@ -103,7 +103,11 @@ class Bench:
     def _after_the_run(self, fault: Fault, ended: Ended) -> Verdict | None:
         """Its exit code is right, and an error leaves nothing behind."""
         if ended.code in (0, 1, self.scenario.code):
-            missing = _differs(*map(_without_state_folder, (self._known(self.world.snapshot()), self.new)))
+            known = self._known(found := self.world.snapshot())
+            if _cannot_restore(fault):  # what is left of a complete change stays, with its folder
+                left = [f"{name}/" for name in found.keys() - known.keys()]
+                known = {path: value for path, value in known.items() if path in self.new or not _has(path, left)}
+            missing = _differs(*map(_without_state_folder, (known, self.new)))
             return Verdict("wrong", f"exit {ended.code}, but {missing}") if missing else None
         if ended.code in DIED:
             return None
@@ -155,6 +159,10 @@ class Bench:
 
 def _without_state_folder(state: Snapshot) -> Snapshot:
     return {path: value for path, value in state.items() if ".patchtool" not in path}
+
+
+def _has(folder: str, paths: Iterable[str]) -> bool:
+    return any(path.startswith(f"{folder}/") for path in paths)
 
 
 def _part_of(path: str) -> str:

@@ -68,9 +68,12 @@ def applied_state(worktree: Worktree, applied: Applied, upstream: Mapping[str, s
         return AppliedState("intact" if at_head or not on_branch else "moved", (), files)
     # With our commits at HEAD, restored files are an uncommitted edit.
     edited = changed if at_head else tuple(path for path, state in files.items() if state == "edited")
-    if edited:
+    elsewhere = on_branch and not _has_our_commits(worktree, applied)
+    # Where HEAD left our commits, and took some files along, the others have edits of what HEAD has.
+    left = elsewhere and "patched" not in files.values() and not {"original", "pristine"}.isdisjoint(files.values())
+    if edited and not left:
         return AppliedState("edited", edited, files)
-    if "patched" not in files.values() or (on_branch and not _has_our_commits(worktree, applied)):
+    if "patched" not in files.values() or elsewhere:
         return AppliedState("reverted", changed, files)
     return AppliedState("edited" if on_branch else "partly", changed, files)
 

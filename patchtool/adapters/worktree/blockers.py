@@ -113,6 +113,11 @@ def room_for(worktree: Worktree, branch: str, earlier: Applied | None) -> str:
     return f"git -C {quote(str(worktree.root))} branch -m {taken[0]} {free}"
 
 
+def put_aside(worktree: Worktree, paths: Iterable[str]) -> str:
+    """The command that puts uncommitted changes of files aside; paths are those of the repository."""
+    return f"git -C {quote(str(worktree.root))} stash push -- {' '.join(quote(path) for path in paths)}"
+
+
 def blockers_in_git(
     worktree: Worktree,
     repository: Repository,
@@ -155,7 +160,7 @@ def blockers_in_git(
         if path in filtered:
             yield _converted(path)
         else:
-            yield Blocker(f"{path} has an uncommitted change", "commit it, or undo it (git restore)")
+            yield Blocker(f"{path} has an uncommitted change", f"commit it, or {put_aside(worktree, [path])}")
     for path in layout_paths.keys() - {*staged, *changed}:
         if layout_paths[path] in created and path not in entries:
             continue

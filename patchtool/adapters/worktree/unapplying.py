@@ -142,12 +142,12 @@ def _refuse_staged(worktree: Worktree, changes: list[FileChange], repository: Re
 
 
 def _refuse_moved(worktree: Worktree, applied: Applied, repository: Repository) -> None:
+    root, ours = quote(str(worktree.root)), str(applied.branch).removeprefix("refs/heads/")
     if (worktree.branch, worktree.head) != (applied.branch, applied.commits[-1]):
-        expected = str(applied.branch).removeprefix("refs/heads/")
         actual = (worktree.branch or worktree.head or "").removeprefix("refs/heads/")
         raise RefusedError(
             f"HEAD is at {actual}, not where the series was applied",
-            hint=f"bring HEAD back to {applied.commits[-1]} on {expected}, then run unapply again",
+            hint=_bring_back(worktree, applied, repository, ours),
         )
     operation = repository.operation_in_progress()
     if operation:
@@ -156,5 +156,20 @@ def _refuse_moved(worktree: Worktree, applied: Applied, repository: Repository) 
         name = applied.head_branch.removeprefix("refs/heads/")
         raise RefusedError(
             f"the branch {name} has moved since the series was applied",
-            hint=f"git switch {name}, then delete our branch with git branch -D",
+            hint=f"cd {root} && git switch {quote(name)} && git branch -D {quote(ours)}",
         )
+
+
+def _bring_back(worktree: Worktree, applied: Applied, repository: Repository, branch: str) -> str:
+    """The commands that bring HEAD to the series' commits and leave the files, or undo the series below others."""
+    git, tip, head = f"git -C {quote(str(worktree.root))}", applied.commits[-1], worktree.head
+    if head != tip and worktree.checkout and worktree.checkout.contains(tip):
+        return f"undo the series below your commits: {git} revert --no-edit {' '.join(applied.commits[::-1])}"
+    again = f"patchtool unapply --tree {quote(str(worktree.root))}"
+    if worktree.branch == applied.branch:
+        return f"{git} reset -q {tip} && {again}"
+    name = quote(branch)
+    aside = f"{git} branch -m {name} {quote(f'{branch}-before')} && "
+    aside = "" if repository.branch_tip(f"refs/heads/{branch}") in (tip, None) else aside
+    steps = f"{git} branch -f {name} {tip} && {git} symbolic-ref HEAD {quote(f'refs/heads/{branch}')}"
+    return f"{aside}{steps} && {git} reset -q && {again}"

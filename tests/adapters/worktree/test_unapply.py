@@ -14,6 +14,7 @@ from patchtool.emulation import PACKAGE as SGLANG
 from tests.adapters.worktree.conftest import BRANCH, FILES, A, B, patch, snapshot
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from tests.adapters.worktree.conftest import Lab
@@ -247,3 +248,63 @@ def test_commands_of_a_refused_unapply_lead_on(lab: Lab, *, commit: bool) -> Non
     assert {path: (root / path).read_bytes() for path in (A, B)} == {
         path: FILES[path.removeprefix("python/")] for path in (A, B)
     }
+
+
+def _commit_on_top(lab: Lab, root: Path) -> None:
+    (root / "own.txt").write_text("own\n")
+    lab.git(root, "add", "own.txt")
+    lab.git(root, "commit", "-q", "-m", "mine")
+
+
+def _amend(lab: Lab, root: Path) -> None:
+    lab.git(root, "commit", "-q", "--amend", "-m", "mine")
+
+
+MOVES: dict[str, Callable[[Lab, Path], object]] = {
+    "own-commit-on-top": _commit_on_top,
+    "amended": _amend,
+    "branch-renamed": lambda lab, root: lab.git(root, "branch", "-m", "mine"),
+    "another-branch": lambda lab, root: lab.git(root, "switch", "-q", "-c", "mine"),
+    "detached": lambda lab, root: lab.git(root, "switch", "-q", "--detach"),
+    "reset-soft": lambda lab, root: lab.git(root, "reset", "-q", "--soft", "HEAD~1"),
+    "reset-mixed": lambda lab, root: lab.git(root, "reset", "-q", "main"),
+    "previous-branch-moved": lambda lab, root: lab.git(
+        root, "branch", "-f", "main", lab.git(root, "commit-tree", "-p", "main", "-m", "mine", "main^{tree}")
+    ),
+}
+
+
+@pytest.mark.parametrize("move", MOVES)
+def test_commands_of_an_unapply_that_is_refused_because_git_moved_lead_on(
+    lab: Lab, move: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pristine = lab.checkout()
+    before = snapshot(pristine)
+    root = pristine.rename(lab.folder / "it's a tree")
+    write(open_worktree(root, SGLANG), lab.series(), commit=True, branch=BRANCH)
+    MOVES[move](lab, root)
+    with pytest.raises(RefusedError) as caught:
+        unapply(open_worktree(root, SGLANG))
+    commands, _, again = str(caught.value.hint).rpartition(": ")[2].partition(" && patchtool ")
+    for who in ("AUTHOR", "COMMITTER"):
+        monkeypatch.setenv(f"GIT_{who}_NAME", "Person")
+        monkeypatch.setenv(f"GIT_{who}_EMAIL", "person@example.org")
+    subprocess.run(commands, shell=True, check=True, capture_output=True)
+    unapply(open_worktree(root, SGLANG))
+    assert read_applied(open_worktree(root, SGLANG)) is None
+    after = snapshot(root)
+    assert again == "" or after == before
+    assert {name: after.get(name) for name in (A, B)} == {name: before.get(name) for name in (A, B)}
+    assert lab.git(root, "status", "--porcelain") == ""
+
+
+def test_edit_that_was_taken_along_to_another_branch_is_an_edit_of_its_files(lab: Lab) -> None:
+    root = _applied(lab)
+    lab.git(root, "checkout", "-q", "main")
+    (root / A).write_bytes((root / A).read_bytes() + b"mine = 1\n")
+    worktree = open_worktree(root, SGLANG)
+    applied = read_applied(worktree)
+    assert applied
+    assert applied_state(worktree, applied).kind == "reverted"
+    unapply(worktree)
+    assert (root / A).read_bytes().endswith(b"mine = 1\n")
