@@ -160,7 +160,8 @@ def blockers_in_git(
         if path in filtered:
             yield _converted(path)
         else:
-            yield Blocker(f"{path} has an uncommitted change", f"commit it, or {put_aside(worktree, [path])}")
+            aside = put_aside(worktree, [path])
+            yield Blocker(f"{path} has an uncommitted change", f"commit it, undo it (git restore), or keep it: {aside}")
     for path in layout_paths.keys() - {*staged, *changed}:
         if layout_paths[path] in created and path not in entries:
             continue
