@@ -215,7 +215,7 @@ def test_edit_that_is_in_the_way_of_commits_is_put_aside(upstream: SmallUpstream
     git(tree.path, "config", "user.email", "person@example.org")
     refused = run(tree, "apply")
     assert (refused.code, "stash push" in refused.err) == (2, True)
-    assert [command.split()[-4:-2] for command in follow(tree)][0] == ["stash", "push"]
+    assert next(command.split()[-4:-2] for command in follow(tree)) == ["stash", "push"]
     assert tree.status() == (0, BOTH)
     assert run(tree, "unapply").code == 0
     git(tree.path, "stash", "pop", "-q")
