@@ -87,6 +87,17 @@ def test_objects_leave_out_missing_names(git: Git, commit: str) -> None:
         git.objects(["a\nb"])
 
 
+def test_name_that_is_not_utf_8_is_looked_up(git: Git) -> None:
+    stream = b"commit refs/heads/main\ncommitter a <a> 1 +0000\ndata 1\nx\nM 100644 inline caf\xe9.py\ndata 1\nx\n"
+    git.run("fast-import", "--quiet", stdin=stream)
+    path, blob = os.fsdecode(b"caf\xe9.py"), git.line("rev-parse", "main:" + os.fsdecode(b"caf\xe9.py"))
+    assert git.objects([f"main:{path}"]) == {f"main:{path}": (blob, b"x")}
+    assert git.ids([f"main:{path}"]) == {f"main:{path}": blob}
+    assert git.missing([f"main:{path}", "main:none"]) == ["main:none"]
+    assert git.blob_ids("main", [path]) == git.regular_files(["main"], [path])["main"] == {path: blob}
+    assert CommitTree(git, git.line("rev-parse", "main")).read(path) == b"x"
+
+
 def test_commit_tree_reads_exact_bytes(git: Git, commit: str) -> None:
     tree = CommitTree(git, commit)
     assert tree.read("python/sp ace.py") == b"x word\r\n"

@@ -143,7 +143,9 @@ class Git:
         for name in wanted:
             if "\n" in name:
                 raise EnvironmentFault(f"git cannot look up {name!r}: it has a line break")
-        output = self.run("cat-file", "--batch", stdin="".join(f"{name}\n" for name in wanted).encode()).stdout
+        output = self.run(
+            "cat-file", "--batch", stdin="".join(f"{name}\n" for name in wanted).encode("utf-8", "surrogateescape")
+        ).stdout
         objects: dict[str, tuple[str, bytes]] = {}
         offset = 0
         for name in wanted:
@@ -197,7 +199,7 @@ class Git:
     def missing(self, ids: Iterable[str]) -> list[str]:
         """Those of the object ids that the repository does not have, in one process."""
         wanted = list(dict.fromkeys(ids))
-        stdin = "".join(f"{name}\n" for name in wanted).encode()
+        stdin = "".join(f"{name}\n" for name in wanted).encode("utf-8", "surrogateescape")
         lines = self.run("cat-file", "--batch-check", "--buffer", stdin=stdin).stdout.decode().splitlines()
         return [name for name, line in zip(wanted, lines) if line.endswith(" missing")]
 
@@ -208,7 +210,7 @@ class Git:
             names: Anything git resolves to one object, without line breaks.
         """
         wanted = [name for name in dict.fromkeys(names) if "\n" not in name]
-        stdin = "".join(f"{name}\n" for name in wanted).encode()
+        stdin = "".join(f"{name}\n" for name in wanted).encode("utf-8", "surrogateescape")
         lines = self.run("cat-file", "--batch-check=%(objectname)", stdin=stdin).stdout.decode().splitlines()
         return {name: line for name, line in zip(wanted, lines) if " " not in line}
 
