@@ -42,6 +42,7 @@ class _Bug(PatchtoolError):
 def run() -> None:
     """Run the command line; the entry point of the ``patchtool`` script."""
     _open_standard_streams()
+    _ensure_utf8_paths()
     gc.set_threshold(2_000_000, 20, 20)  # syntax trees are many objects and little garbage
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is signal.SIG_DFL:
@@ -54,6 +55,17 @@ def _open_standard_streams() -> None:
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115, PTH123 -- until the process ends
+
+
+def _ensure_utf8_paths() -> None:
+    """Start again in UTF-8 mode where the locale has another encoding: git's paths are UTF-8 in every locale.
+
+    Output keeps the locale's encoding. Where Python's own options forbid that mode, the run goes on without it.
+    """
+    if sys.getfilesystemencoding() != "utf-8" and os.environ.get("PYTHONUTF8") != "1":
+        output = f"{sys.stdout.encoding}:{sys.stdout.errors}"
+        mode = {"PYTHONUTF8": "1", "PYTHONIOENCODING": os.environ.get("PYTHONIOENCODING", output)}
+        os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], {**os.environ, **mode})  # noqa: S606 -- itself
 
 
 def _exit(code: int) -> NoReturn:

@@ -80,6 +80,26 @@ def test_bytes_do_not_depend_on_place_date_locale_or_store(upstream: SmallUpstre
     assert read(tmp_path / "again") == first
 
 
+@pytest.mark.parametrize("locale", ["C", "de_DE.ISO-8859-1"])
+def test_paths_that_the_locale_cannot_encode_are_exported(upstream: SmallUpstream, locale: str) -> None:
+    folder = upstream.project / "patches/dense/files/python/sglang"
+    put(folder, {"ünï/文.py": b"x = 1\n"})
+    toml = upstream.project / "patches/dense/patch.toml"
+    toml.write_text(toml.read_text().replace("targets = [", 'targets = ["python/sglang/ünï/文.py", '), "utf-8")
+    first = exported(upstream, "quilt", "mbox", "oci", "html")
+    assert "oci/overlay/files/sglang/ünï/文.py" in first
+    words = ["export", "quilt", "mbox", "oci", "html", "--output", "again"]
+    done = subprocess.run(
+        [sys.executable, "-m", "patchtool", "-C", upstream.project, *upstream.source, *words],
+        env={**os.environ, "LC_ALL": locale, "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
+        cwd=upstream.folder,
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert read(upstream.folder / "again") == first
+
+
 def test_source_date_epoch_replaces_the_dates(upstream: SmallUpstream, monkeypatch: pytest.MonkeyPatch) -> None:
     toml = upstream.project / "patches/dense/patch.toml"
     toml.write_text(toml.read_text() + 'last-update = "2026-11-29"\n')
