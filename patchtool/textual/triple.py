@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import keyword
 import textwrap
 import warnings
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from patchtool.textual.diff import matches, stretches
@@ -13,13 +15,17 @@ from patchtool.textual.expressions import collide
 from patchtool.textual.items import indented
 from patchtool.textual.shape import documentation_shape, header_shape
 from patchtool.textual.statement import merge_text
-from patchtool.textual.tokens import NoMerge
+from patchtool.textual.tokens import NoMerge, tokens
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
 
     from patchtool.textual.items import Item
     from patchtool.textual.shape import Shape
+
+
+_TELLING = 4
+"""Characters of a word from which its presence tells something."""
 
 
 def merge_lines(base: Sequence[str], patched: Sequence[str], target: Sequence[str]) -> list[str] | None:
@@ -68,7 +74,7 @@ def merge_statement(edit: Edit, shift: int) -> None:
         if merged is None or not _means(merged, target, expected):
             _by_tokens(edit, own, shift)
         elif merged == own[2]:
-            edit.landed()
+            _landed_beside(edit, own)
         else:
             _write(edit, merged, shift, "lines")
 
@@ -106,9 +112,26 @@ def _by_tokens(edit: Edit, own: list[list[str]], shift: int) -> None:
     elif problem:
         edit.conflict("both-changed", f"`{base.brief}`: {problem}")
     elif _key_of(lines, target) == target.key:
-        edit.landed()
+        _landed_beside(edit, own)
     else:
         _write(edit, lines, shift, "tokens")
+
+
+def _landed_beside(edit: Edit, own: Sequence[Sequence[str]]) -> None:
+    """Judge a statement that has the patch's change and one of upstream's own; a common word may be there by chance."""
+    try:
+        base, patched = (Counter(token.text for token in tokens("".join(lines))[0]) for lines in own[:2])
+    except NoMerge as error:
+        edit.conflict("both-changed", f"`{edit.old[0].brief}`: {error}")
+        return
+    if any(map(_is_telling, patched - base or base - patched)):
+        edit.landed()
+    else:
+        edit.conflict("both-changed", f"`{edit.new[0].brief}`: upstream changed it too, and may have this by chance")
+
+
+def _is_telling(token: str) -> bool:
+    return len(token) >= _TELLING and not keyword.iskeyword(token) and any(each.isalpha() for each in token)
 
 
 def _collide(*sides: Item) -> bool:

@@ -428,6 +428,20 @@ case(
     "import os\n\n\ndef f(a):\n    y = two(os)\n    return y\n" + MORE,
     EITHER,
 )
+for name, old, ours, theirs in (
+    ("a number", "V = (3, 4, 0)", "V = (3, 4, 1)", "V = (3, 3, 1)"),
+    ("a constant", "V = call(first, x=False)", "V = call(first, x=True)", "V = call(second, x=True)"),
+    ("an operator", "V = first < limit", "V = first <= limit", "V = second <= limit"),
+    ("a short name", "V = call(first, a, 1)", "V = call(first, b, 1)", "V = call(first, b, 2)"),
+    ("a word less", "V = call(first, b, 1)", "V = call(first, b)", "V = call(second, b)"),
+):
+    case(
+        f"{name} that upstream's own change of the statement has, too",
+        f"{old}\n{TWO}",
+        f"{ours}\n{TWO}",
+        f"{theirs}\n{TWO}",
+        LANDED,
+    )
 ASYNC = "async def f(a):\n    x = await one(a)\n    y = two(x)\n    return y\n"
 case(
     "await in what is sync by now",
