@@ -82,7 +82,6 @@ SERIES = {
     "cryptography": Series("python-cryptography", "38.0.4-3+deb12u1", "cryptography==38.0.4", "cryptography==43.0.0"),
     "setuptools": Series("setuptools", "66.1.1-1+deb12u2", "setuptools==66.1.1", "setuptools==78.1.1"),
     "glance": Series("glance", "2:25.1.0-2+deb12u5", "glance==25.1.0", "glance==29.0.0", ("glance==27.0.0",)),
-    "numpy": Series("numpy", "1:1.24.2-1+deb12u1", "numpy==1.24.2", "numpy==1.26.4"),
     "sphinx": Series("sphinx", "5.3.0-4", "Sphinx==5.3.0", "sphinx==7.2.6"),
     "swift": Series("swift", "2.30.1-0+deb12u3", "swift==2.30.1", "swift==2.34.0", ("swift==2.32.0",)),
     "waitress": Series("waitress", "2.1.2-2+deb12u1", "waitress==2.1.2", "waitress==3.0.2", ("waitress==3.0.0",)),

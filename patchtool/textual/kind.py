@@ -28,6 +28,7 @@ from patchtool.textual.carry_entry import CarriedEntry
 from patchtool.textual.decision import decide, deciding
 from patchtool.textual.earlier import developed_further
 
+_PARTLY = "partly-landed"
 _NO_BASE = "a text patch is carried from the release that it was made for, which is not at hand here"
 
 
@@ -55,9 +56,10 @@ class TextKind:
         try:
             judgement = _carried(change, tree, info.text)
             needs_person = judgement.state in (State.CONFLICT, State.OBSOLETE)
-            if not needs_person:
+            if not needs_person and judgement.reason != _PARTLY:
                 return judgement
-            return _as_resolved(info.text, tree) or _landed_earlier(change, info.text, tree, release) or judgement
+            resolved = _as_resolved(info.text, tree) if needs_person else None
+            return resolved or _landed_earlier(change, info.text, tree, release, judgement) or judgement
         except EnvironmentFault:  # the machine failed, not the merge
             raise
         except Exception as error:  # noqa: BLE001 -- upstream's code must not end a run that is about other patches, too
@@ -106,8 +108,13 @@ def _as_resolved(source: TextSource, tree: Tree) -> Judgement | None:
     return None
 
 
-def _landed_earlier(change: TextChange, source: TextSource, tree: Tree, release: Release | None) -> Judgement | None:
-    """That a release in between has the change, and upstream developed it further; None where that is in doubt."""
+def _landed_earlier(
+    change: TextChange, source: TextSource, tree: Tree, release: Release | None, judgement: Judgement
+) -> Judgement | None:
+    """That a release in between has the change, and upstream developed it further; None where that is in doubt.
+
+    Where the tree has a part of the change, and upstream had all of it, it took the rest back: a person has to decide.
+    """
     paths = deciding(file.path for file in change.files)
     code = [file for file in change.files if file.path in paths]
     since, seen = str(release or "this tree"), entries_of(tree, paths)
@@ -117,7 +124,9 @@ def _landed_earlier(change: TextChange, source: TextSource, tree: Tree, release:
             found = _carried(change, earlier)
             if found.state is State.LANDED:
                 if not all(developed_further(file, earlier.read(file.path), tree.read(file.path)) for file in code):
-                    return None
+                    told = f"{name} has all of it; upstream took a part of it back since, in {since}"
+                    back = judgement._replace(searched_tree=True).with_state(State.CONFLICT, "taken-back", told)
+                    return back if judgement.reason == _PARTLY else None
                 told = f"landed in {name}; its code changed since, in {since}"
                 return found._replace(reason="landed-earlier", detail=told, notes=(told,), searched_tree=True)
         since, seen = name, files
@@ -140,7 +149,7 @@ def _decided(carried: Sequence[tuple[str, CarriedFile]]) -> Judgement:
     if state is not None:
         return Judgement(state, decision.reason, decision.detail)
     if decision.outcome is CarryOutcome.PARTIAL:
-        return Judgement(State.DRIFTED, "partly-landed", "the tree has a part of it; the rest is written")
+        return Judgement(State.DRIFTED, _PARTLY, "the tree has a part of it; the rest is written")
     if decision.outcome is CarryOutcome.STRUCTURAL:
         return Judgement(
             State.DRIFTED, "carried-by-structure", "its lines changed, it was carried by the code's structure"
