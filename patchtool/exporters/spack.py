@@ -14,5 +14,9 @@ USE = "put the patches beside package.py, and the lines of patches.py into its c
 
 
 def export(series: ExportedSeries) -> Mapping[str, bytes]:
-    """Return the patches and the directives for ``package.py``."""
-    return patches_with_snippet(series, "package.py.jinja", "patches.py")
+    """Return the patches and the directives for ``package.py``; versions have no local part there, ``+`` is a variant.
+
+    Source: Spack's packaging guide, spec syntax.
+    """
+    facts = {"public_version": series.upstream_version.partition("+")[0]}
+    return patches_with_snippet(series, "package.py.jinja", "patches.py", facts=facts)

@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from patchtool.domain.errors import InputError
+from patchtool.domain.release import Release
 from patchtool.workflow.exported_series import ExportedSeries
 from tests.exporters.awkward_files import DELETED_EMPTY, EMPTY, QUOTED, STATES
 from tests.exporters.consumers import Files, export_to, library, read, require, run, series_of
@@ -63,22 +64,35 @@ def test_text_of_a_patch_runs_nothing_in_a_pkgbuild(tmp_path: Path, series: Expo
     assert not list(tmp_path.rglob("pwned"))
 
 
-def test_nix_evaluates_the_overlay(tmp_path: Path, series: ExportedSeries) -> None:
+COMMIT = "1a" * 20
+
+
+@pytest.mark.parametrize(
+    ("release", "right", "wrong"),
+    [
+        (Release("1.0"), 'version = "1.0"', 'version = "1.1"'),
+        (Release("1.0", COMMIT), f'src.rev = "{COMMIT}"', f'src.rev = "{"2b" * 20}"'),
+    ],
+    ids=["release", "commit"],
+)
+def test_nix_evaluates_the_overlay(
+    tmp_path: Path, series: ExportedSeries, release: Release, right: str, wrong: str
+) -> None:
     require("nix-instantiate")
-    folder = export_to(tmp_path, "nix", series)
-    fake = '{ sglang = { overridePythonAttrs = f: f { version = "VERSION"; patches = [ "/first" ]; }; }; }'
+    folder = export_to(tmp_path, "nix", replace(series, release=release))
+    fake = '{ sglang = { overridePythonAttrs = f: f { SOURCE; patches = [ "/first" ]; }; }; }'
     names = "map baseNameOf (import ./overlay.nix { } PREVIOUS).sglang.patches"
 
-    def evaluate(version: str) -> str:
-        expression = names.replace("PREVIOUS", fake.replace("VERSION", version))
+    def evaluate(source: str) -> str:
+        expression = names.replace("PREVIOUS", fake.replace("SOURCE", source))
         state = {name: str(tmp_path / name) for name in ("NIX_STATE_DIR", "NIX_STORE_DIR", "HOME", "NIX_LOG_DIR")}
         words = ["nix-instantiate", "--eval", "--strict", "--json", "--readonly-mode", "--expr", expression]
         done = run(words, folder, check=False, **state)
         return done.splitlines()[-1] if done.splitlines() else ""
 
-    assert json.loads(evaluate("1.0")) == ["first", "patch_1.patch", "patch_2.patch"]
+    assert json.loads(evaluate(right)) == ["first", "patch_1.patch", "patch_2.patch"]
     with pytest.raises(ValueError, match="Expecting"):
-        json.loads(evaluate("1.1"))
+        json.loads(evaluate(wrong))
     assert all((folder / f"patch_{number}.patch").is_file() for number in (1, 2))
 
 
@@ -160,6 +174,12 @@ def test_spack_directives_have_the_syntax_and_hashes_of_the_patches(tmp_path: Pa
         )
         for name in ("patch_1.patch", "patch_2.patch")
     ]
+
+
+@pytest.mark.parametrize("release", [Release("1.0+vendor.1"), Release("1.0", COMMIT)], ids=["local", "commit"])
+def test_version_for_spack_has_no_local_part(tmp_path: Path, series: ExportedSeries, release: Release) -> None:
+    folder = export_to(tmp_path, "spack", replace(series, release=release))  # a plus sign starts a variant there
+    assert re.findall(r'when="([^"]*)"', (folder / "patches.py").read_text()) == ["@1.0", "@1.0"]
 
 
 @pytest.mark.parametrize("name", ["spack", "nix", "arch"])
