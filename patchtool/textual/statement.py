@@ -104,6 +104,10 @@ def element_name(element: Element) -> str:
 def _elements(
     base: Sequence[Element], patched: Sequence[Element], target: Sequence[Element], *, unordered: bool
 ) -> list[Element]:
+    if base and all(map(_is_number, base)):
+        keys = [[key_of(e) for e in side] for side in (base, patched, target)]
+        if keys[0] != keys[2] and keys[1] not in (keys[0], keys[2]):
+            raise NoMerge(f"both change `{', '.join(keys[0])[:60]}`, whose numbers may belong together")
     to_patched, to_target = _aligned_elements(base, patched), _aligned_elements(base, target)
     out: list[Element] = []
     for s in stretches(to_patched, to_target, (len(base), len(patched), len(target))):
@@ -121,6 +125,10 @@ def _elements(
         if s.o1 < len(base):
             out.append(tuple(_nodes(base[s.o1], patched[s.p1], target[s.n1], unordered=unordered)))
     return out
+
+
+def _is_number(element: Element) -> bool:
+    return len(element) == 1 and isinstance(element[0], Token) and element[0].text[0].isdigit()
 
 
 def _aligned_elements(old: Sequence[Element], new: Sequence[Element]) -> dict[int, int]:

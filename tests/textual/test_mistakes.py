@@ -442,6 +442,20 @@ for name, old, ours, theirs in (
         f"{theirs}\n{TWO}",
         LANDED,
     )
+case(
+    "numbers that belong together",
+    "V = (3, 4, 0)\n" + TWO,
+    "V = (3, 4, 1)\n" + TWO,
+    "V = (3, 5, 0)\n" + TWO,
+    EITHER,
+)
+case(
+    "numbers of a call that belong together",
+    TWO.replace("two(b)", "two(8, 16)"),
+    TWO.replace("two(b)", "two(8, 32)"),
+    TWO.replace("two(b)", "two(4, 16)"),
+    EITHER,
+)
 ASYNC = "async def f(a):\n    x = await one(a)\n    y = two(x)\n    return y\n"
 case(
     "await in what is sync by now",
