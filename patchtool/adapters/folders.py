@@ -244,8 +244,9 @@ def open_in_real_folder(path: Path, flags: int, permissions: int) -> int:
 def uninterrupted() -> Iterator[None]:
     """Hold back Ctrl-C and SIGTERM, from the programs that are started too, until the block ends."""
     signals = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, signals)
-    try:
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, ())
+    try:  # a signal that another thread has let in is raised as soon as the next call returns
+        signal.pthread_sigmask(signal.SIG_BLOCK, signals)
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)

@@ -40,9 +40,12 @@ def scratch_folder(parent: Path | None = None) -> Iterator[Path]:
         yield folder
     finally:
         if handle is not None:
-            with uninterrupted():
+            try:
                 _remove(folder, handle)
-                _OPEN.pop(folder, None)
+            except BaseException:  # a signal, which another thread may let in before anything is removed
+                if folder in _OPEN:
+                    _remove(folder, handle)
+                raise
 
 
 def remove_left_folders(parent: Path | None = None) -> None:
@@ -106,10 +109,12 @@ def _lock_free_folder(folder: Path) -> int | None:
 
 def _remove(folder: Path, handle: int) -> None:
     """Remove a locked folder; what a passing error leaves is tried once more, and then left to a later run."""
-    for _ in range(2):
-        if not folder.exists():
-            break
-        import shutil
+    with uninterrupted():
+        for _ in range(2):
+            if not folder.exists():
+                break
+            import shutil
 
-        shutil.rmtree(folder, ignore_errors=True)
-    os.close(handle)
+            shutil.rmtree(folder, ignore_errors=True)
+        _OPEN.pop(folder, None)
+        os.close(handle)

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -64,6 +65,29 @@ def test_signal_at_the_start_leaves_nothing(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr(os, "mkdir", mkdir)
     with pytest.raises(KeyboardInterrupt), scratch_folder(tmp_path):
         pass
+    assert not [*tmp_path.iterdir()]
+
+
+@pytest.mark.parametrize("interrupted", [1, 2, 3, 4, 5, 6])
+def test_signal_that_comes_while_signals_are_held_back_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, interrupted: int
+) -> None:
+    real, calls = signal.pthread_sigmask, 0
+
+    def sigmask(how: int, signals: Iterable[int]) -> set[signal.Signals | int]:
+        nonlocal calls
+        calls += 1
+        before = real(how, signals)
+        if calls == interrupted:
+            raise KeyboardInterrupt  # as CPython does when such a call returns
+        return before
+
+    before = real(signal.SIG_BLOCK, ())
+    monkeypatch.setattr(signal, "pthread_sigmask", sigmask)
+    with pytest.raises(KeyboardInterrupt), scratch_folder(tmp_path):
+        pass
+    assert calls >= interrupted
+    assert real(signal.SIG_SETMASK, before) == before
     assert not [*tmp_path.iterdir()]
 
 
