@@ -6,6 +6,7 @@ import gzip
 import io
 import struct
 import tarfile
+import zipfile
 import zlib
 from typing import TYPE_CHECKING
 
@@ -51,6 +52,34 @@ def _zip(
     count = min(len(entries), 0xFFFF)
     body.write(b"PK\5\6" + struct.pack("<HHHHIIH", 0, 0, count, count, len(directory), start, len(comment)) + comment)
     return body.getvalue()
+
+
+def _two_readings(offset: int, lie: bytes) -> bytes:
+    """A wheel in which the header beside a member's data tells something else than the directory."""
+    data = _zip(("sglang/abc.py", b"x = 1\n"))
+    return _broken(data, data.index(b"PK\3\4", 1) + offset, lie)
+
+
+def _data_between() -> bytes:
+    """A wheel that hides a member between two others."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as wheel:
+        wheel.writestr("sglang/__init__.py", "")
+        wheel.writestr("sglang/hidden.py", "x = 1\n")
+        wheel.writestr(f"{TOP}.dist-info/METADATA", METADATA)
+        wheel.filelist.pop(1)
+    return file.getvalue()
+
+
+def _second_name() -> bytes:
+    """A wheel with a member that has another name for readers that know Info-ZIP's field of Unicode paths."""
+    file, other = io.BytesIO(), b"sglang/evil.py"
+    with zipfile.ZipFile(file, "w") as wheel:
+        info = zipfile.ZipInfo("sglang/a.py")
+        info.extra = struct.pack("<HHBI", 0x7075, 5 + len(other), 1, zlib.crc32(b"sglang/a.py")) + other
+        for name, content in (("sglang/__init__.py", ""), (info, "x"), (f"{TOP}.dist-info/METADATA", METADATA)):
+            wheel.writestr(name, content)
+    return file.getvalue()
 
 
 def _header(name: str, kind: bytes = b"0", size: int = 0, prefix: str = f"{TOP}/") -> bytes:
@@ -139,6 +168,15 @@ WHEELS: dict[str, Callable[[], bytes]] = {
     "directory-far-away": lambda: _broken(_PLAIN, -6, b"\xff\xff\xff\x7f"),
     "directory-too-long": lambda: _broken(_PLAIN, -10, b"\xff\xff\xff\x7f"),
     "comment-of-ends": lambda: _zip(("sglang/a.py", b""), comment=b"PK\5\6" * 10_000),
+    "header-of-another-name": lambda: _two_readings(30 + len("sglang/"), b"evl"),
+    "header-of-another-method": lambda: _two_readings(8, b"\0\0"),
+    "header-of-another-checksum": lambda: _two_readings(14, b"\1\2\3\4"),
+    "header-of-another-size": lambda: _two_readings(22, b"\xff\xff\0\0"),
+    "header-that-is-encrypted": lambda: _two_readings(6, b"\1"),
+    "two-archives": lambda: _PLAIN + _zip(("sglang/other.py", b"2")),
+    "data-before-it": lambda: b"#!/bin/sh\n" + _PLAIN,
+    "data-between-members": _data_between,
+    "second-name-in-unicode": _second_name,
     "damaged-data": lambda: _broken(_zip(("sglang/a.py", bytes(range(256)))), 120, b"\xff" * 20),
 }
 SDISTS: dict[str, Callable[[], bytes]] = {

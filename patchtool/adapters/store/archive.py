@@ -11,6 +11,7 @@ from typing import IO, TYPE_CHECKING, cast
 
 from patchtool.adapters.store.bounded import BoundedFile
 from patchtool.adapters.store.members import PathCheck
+from patchtool.adapters.store.zip_headers import difference
 from patchtool.domain.errors import RefusedError
 
 if TYPE_CHECKING:
@@ -115,6 +116,8 @@ class Wheel:
         infos = self._wheel.infolist()
         if sum(info.compress_size for info in infos) > self._wheel.start_dir:
             raise RefusedError(f"{self._filename} is refused: its members overlap")
+        if found := difference(self._wheel):
+            checked.refuse(*found)
         for info in infos:
             name, kind = info.orig_filename, stat.S_IFMT(info.external_attr >> 16)
             if info.flag_bits & _ENCRYPTED or info.compress_type not in _METHODS:
