@@ -136,8 +136,9 @@ class Bench:
             shutil.rmtree(self.store / kept, ignore_errors=True)
 
     def pristine(self) -> None:
-        """The checkout as it was, on a branch of its own."""
-        self.run("unapply", "--tree", str(self.tree))
+        """The checkout as it was, on a branch of its own; what git made is on that branch."""
+        if git("branch", "--show-current", cwd=self.tree) != "main":
+            self.run("unapply", "--tree", str(self.tree))
         git("checkout", "-q", "-f", "-B", "main", self.base, cwd=self.tree)
 
     def git_am(self) -> list[str]:
