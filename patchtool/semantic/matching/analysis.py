@@ -154,12 +154,11 @@ class ScopeAnalysis:
         return [name for name in parameters(function) if name not in starred]
 
     def mentions(self, patterns: Iterable[ast.AST]) -> bool:
-        """Whether some patterns can be in the scope, by their attributes in its text; looking closer costs more."""
+        """Whether the scope's text has every attribute of some patterns; looking closer costs more."""
         node = self.scope.node
         text = self.source.slice(self.scope.line - 1, getattr(node, "end_lineno", None) or len(self.source.lines))
         names = {n.attr for pattern in patterns for n in walk(pattern) if isinstance(n, ast.Attribute)}
-        hidden = not text.isascii() or "getattr" in text  # a name can be spelled in another way there
-        return hidden or all(name in text for name in names if not is_hole(name))
+        return all(name in text for name in names if not is_hole(name))
 
     def name_by_module(self, name: str) -> str | None:
         """Return ``module.name`` where the scope calls a global of another file like that, and only like that."""

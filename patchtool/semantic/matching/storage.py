@@ -73,7 +73,7 @@ def is_attribute(value: ast.expr | None) -> bool:
 
 
 CHANGING = (ast.Subscript, ast.AugAssign, ast.Call)
-"""Kinds of nodes that change a value in place."""
+"""Kinds of nodes that `changed_in_place` finds anything in."""
 
 
 def changed_in_place(node: ast.AST, env: Environment, helpers: Helpers) -> Iterator[ast.AST]:

@@ -183,8 +183,7 @@ class Every:
         methods = scope.node.body if isinstance(scope, Scope) else []
         for method in (m for m in methods if isinstance(m, (ast.FunctionDef, ast.AsyncFunctionDef))):
             analysis = ScopeAnalysis(source, Scope(method.name, method, (source.tree,)))
-            mentioned = [template(text) for text in self.mentions if analysis.mentions([template(text).root])]
-            mentions = [match.node for pattern in mentioned for match in analysis.find(pattern, {})]
+            mentions = [match.node for text in self.mentions for match in analysis.find(template(text), {})]
             if not mentions:
                 continue
             known = {id(m.node) for text in self.forms for m in analysis.find(template(text), {})}
