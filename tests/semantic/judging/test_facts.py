@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import pytest
 
+from patchtool.semantic.language.source import Source
+from patchtool.semantic.vocabulary.patch import every
 from tests.semantic import trees
 
 METADATA = "python/sglang/srt/layers/attention/mamba/mamba2_metadata.py"
@@ -145,3 +147,10 @@ def test_a_defect_that_nothing_reaches_is_absent(tree_of, imported, defined, exp
         judgement = trees.judge("fp4_kv_copy", tree_of({POOL: pool, **quantizer}))
         assert judgement.state.value == state, judgement
         assert (judgement.reason == "not-reached") == (state == "absent")
+
+
+@pytest.mark.parametrize("code", ["self.table[:n].copy_(slots)", "self.table[:n] = slots"])
+def test_every_finds_code_in_each_of_its_spellings(code):
+    fact = every(POOL, "Pool", "self.table[:SIZE_].copy_(NEW_)", forms=("self.table[:4].copy_(NEW_)",), why="four")
+    source = Source.parse(POOL, f"class Pool:\n    def write(self, n, slots):\n        {code}\n".encode())
+    assert "on line 3" in str(fact.missing(source))
